@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# What Collage stands on. Debian packages by pkg-config; headers and shared libraries of Python wheels from COLLAGE_VENV.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(GVC REQUIRED IMPORTED_TARGET libgvc)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+find_program(PROTOC_C protoc-c REQUIRED)
+
+file(GLOB site_packages ${COLLAGE_VENV}/lib/python3*/site-packages)
+find_path(COLLAGE_DLPACK_INCLUDE dlpack/dlpack.h PATHS ${site_packages}/tvm_ffi/include NO_DEFAULT_PATH REQUIRED)
+find_file(COLLAGE_ONNX_PROTO onnx.proto PATHS ${site_packages}/onnx NO_DEFAULT_PATH REQUIRED)
+
+# Backends; a missing one switches only its plugin off.
+find_path(COLLAGE_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h PATHS ${COLLAGE_VENV}/include)
+find_library(COLLAGE_ONEDNN_LIBRARY dnnl PATHS ${COLLAGE_VENV}/lib)
+file(GLOB COLLAGE_ONNXRUNTIME_LIBRARY ${site_packages}/onnxruntime/capi/libonnxruntime.so.*)

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collage.h: the public API of Collage.
+ *
+ * Collage takes a trained network (an ONNX file) and the deep-learning libraries of a machine,
+ * measures the libraries on the operators of that network, and runs the fastest verified placement.
+ *
+ *     context -> model (an ONNX file, shapes bound) -> plan (by optimising, or from a file) ->
+ * session -> run
+ *
+ * Errors: every fallible function returns a collage_status. The message of the first failure since
+ * the last call that succeeded is kept in the context: collage_context_message(). The library never
+ * prints, aborts or exits. Ownership: what a `_create`, `_load` or `collage_optimize` returns
+ * belongs to the caller and is freed by the matching `_destroy`, which takes NULL. A context must
+ * outlive what was made with it. Threads: one context (and the models and plans made with it) is
+ * used by one thread at a time. Sessions are independent: several sessions of one plan may run in
+ * several threads at once, one thread a session. Sized structs: fill `struct_size` with sizeof;
+ * fields are only ever appended, and zero means "default".
+ */
+#ifndef COLLAGE_COLLAGE_H
+#define COLLAGE_COLLAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dlpack/dlpack.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define COLLAGE_VERSION_MAJOR 0
+#define COLLAGE_VERSION_MINOR 1
+#define COLLAGE_VERSION_PATCH 0
+
+#if defined(COLLAGE_BUILD)
+#define COLLAGE_API __attribute__((visibility("default")))
+#else
+#define COLLAGE_API
+#endif
+
+/* One row a status: name, value, what it means. Values are frozen. */
+#define COLLAGE_STATUS_TABLE(ROW)                                                                  \
+    ROW(COLLAGE_OK, 0, "success")                                                                  \
+    ROW(COLLAGE_ERROR_ARGUMENT, 1, "an argument is wrong")                                         \
+    ROW(COLLAGE_ERROR_MEMORY, 2, "out of memory")                                                  \
+    ROW(COLLAGE_ERROR_IO, 3, "a file cannot be read or written")                                   \
+    ROW(COLLAGE_ERROR_FORMAT, 4, "a file is malformed")                                            \
+    ROW(COLLAGE_ERROR_UNSUPPORTED, 5, "valid, but not supported")                                  \
+    ROW(COLLAGE_ERROR_SHAPE, 6, "a shape or type is wrong or unknown")                             \
+    ROW(COLLAGE_ERROR_BACKEND, 7, "a backend failed or is missing")                                \
+    ROW(COLLAGE_ERROR_MISMATCH, 8, "a plan does not fit this model, machine or library")           \
+    ROW(COLLAGE_ERROR_TIMEOUT, 9, "a time limit was reached")                                      \
+    ROW(COLLAGE_ERROR_WRONG_RESULT, 10, "a result differs from the reference")                     \
+    ROW(COLLAGE_ERROR_INTERRUPTED, 11, "interrupted")                                              \
+    ROW(COLLAGE_ERROR_INTERNAL, 12, "a defect in Collage")
+
+typedef enum collage_status {
+#define ROW(name, value, text) name = value,
+    COLLAGE_STATUS_TABLE(ROW)
+#undef ROW
+} collage_status;
+
+/* Element types. The values are those of ONNX's TensorProto.DataType. */
+typedef enum collage_dtype {
+    COLLAGE_UNDEFINED = 0,
+    COLLAGE_FLOAT32 = 1,
+    COLLAGE_UINT8 = 2,
+    COLLAGE_INT8 = 3,
+    COLLAGE_UINT16 = 4,
+    COLLAGE_INT16 = 5,
+    COLLAGE_INT32 = 6,
+    COLLAGE_INT64 = 7,
+    COLLAGE_BOOL = 9,
+    COLLAGE_FLOAT16 = 10,
+    COLLAGE_FLOAT64 = 11,
+    COLLAGE_UINT32 = 12,
+    COLLAGE_UINT64 = 13,
+    COLLAGE_BFLOAT16 = 16
+} collage_dtype;
+
+#define COLLAGE_MAX_RANK 8
+
+typedef struct collage_context collage_context;
+typedef struct collage_model collage_model;
+typedef struct collage_plan collage_plan;
+typedef struct collage_session collage_session;
+
+/* Receives text in pieces (a dump, a report). Returns false to stop. `bytes` is not terminated. */
+typedef bool (*collage_write_fn)(void *user, const char *bytes, size_t count);
+
+/* ---- context ---- */
+
+typedef enum collage_log_level {
+    COLLAGE_LOG_ERROR,
+    COLLAGE_LOG_WARNING,
+    COLLAGE_LOG_INFO,
+    COLLAGE_LOG_DEBUG
+} collage_log_level;
+
+/* Called for each log line, in the thread that works. `line` has no newline. */
+typedef void (*collage_log_fn)(void *user, collage_log_level level, const char *line);
+
+/* What a long call is doing: called a few times a second at most. Return false to interrupt it. */
+typedef struct collage_progress {
+    size_t struct_size;
+    const char *stage;  /* "reference", "measure", "place", "race" */
+    const char *detail; /* what is being measured now; may be empty */
+    size_t done, total; /* steps of this stage */
+} collage_progress;
+typedef bool (*collage_progress_fn)(void *user, const collage_progress *progress);
+
+typedef struct collage_context_options {
+    size_t struct_size;
+    const char *cache_directory; /* NULL: $COLLAGE_CACHE, else $XDG_CACHE_HOME/collage, else
+                                    ~/.cache/collage */
+    const char
+        *plugin_directory;      /* ':'-separated; NULL: $COLLAGE_PLUGINS, else beside the library */
+    const char *worker_program; /* NULL: $COLLAGE_WORKER, else beside the library */
+    collage_log_fn log;         /* NULL: silent */
+    collage_progress_fn progress; /* NULL: none */
+    void *user;                   /* handed to log and progress */
+} collage_context_options;
+
+COLLAGE_API const char *collage_version(void);
+COLLAGE_API const char *collage_status_text(collage_status status);
+
+/* Makes a context: finds the plugins (the libraries themselves are opened later). options may be
+ * NULL. */
+COLLAGE_API collage_status collage_context_create(const collage_context_options *options,
+                                                  collage_context **out);
+COLLAGE_API void collage_context_destroy(collage_context *context);
+
+/* The message of the last failure, "" if none: one line that says what, where, and what to do. */
+COLLAGE_API const char *collage_context_message(const collage_context *context);
+
+/* ---- models ---- */
+
+typedef struct collage_shape {
+    const char *name; /* an input of the model */
+    int32_t rank;
+    int64_t dims[COLLAGE_MAX_RANK];
+} collage_shape;
+
+typedef struct collage_tensor_info {
+    size_t struct_size;
+    const char *name; /* owned by the model */
+    collage_dtype dtype;
+    int32_t rank;
+    int64_t dims[COLLAGE_MAX_RANK];
+} collage_tensor_info;
+
+/*
+ * Loads an ONNX file: checks it, infers all shapes, canonicalises. External data are memory-mapped
+ * and must lie in the model's folder. `shapes` binds the symbolic dimensions of the inputs it
+ * names.
+ */
+COLLAGE_API collage_status collage_model_load(collage_context *context, const char *path,
+                                              const collage_shape *shapes, size_t shape_count,
+                                              collage_model **out);
+COLLAGE_API void collage_model_destroy(collage_model *model);
+COLLAGE_API size_t collage_model_input_count(const collage_model *model);
+COLLAGE_API size_t collage_model_output_count(const collage_model *model);
+COLLAGE_API collage_status collage_model_input(const collage_model *model, size_t index,
+                                               collage_tensor_info *info);
+COLLAGE_API collage_status collage_model_output(const collage_model *model, size_t index,
+                                                collage_tensor_info *info);
+
+/* Writes the canonical graph as text (docs/graph-text.md); `summary` writes counts and sizes
+ * instead. */
+COLLAGE_API collage_status collage_model_print(collage_context *context, const collage_model *model,
+                                               bool summary, collage_write_fn write, void *user);
+
+/* Fills input `index` by the networks' rule (docs/networks.md): the input that checks and
+ * measurements use. `data` is host memory, row-major, of the input's size. */
+COLLAGE_API collage_status collage_model_example_input(collage_context *context,
+                                                       const collage_model *model, size_t index,
+                                                       void *data, size_t bytes);
+
+/* Writes the external weights of a network that states the rule splitmix64-affine-1
+ * (docs/networks.md). directory NULL: beside the model; otherwise the model is copied there too. */
+COLLAGE_API collage_status collage_weights_fill(collage_context *context, const char *model_path,
+                                                const char *directory, uint64_t *bytes_written);
+
+/* ---- backends ---- */
+
+typedef struct collage_backend_info {
+    size_t struct_size;
+    const char *name;
+    const char *kind;    /* "op-level" or "graph-level" */
+    const char *version; /* of the library; "" if it is not available */
+    const char *file;    /* the plugin; "" if built in */
+    const char *problem; /* why it is not available; "" if it is */
+} collage_backend_info;
+
+COLLAGE_API size_t collage_backend_count(const collage_context *context);
+/* Opens the library in a worker process to learn its version. Strings belong to the context. */
+COLLAGE_API collage_status collage_backend_describe(collage_context *context, size_t index,
+                                                    collage_backend_info *info);
+
+/* ---- optimising ---- */
+
+typedef struct collage_optimize_options {
+    size_t struct_size;
+    const char *backends;  /* comma-separated names; NULL: all that are available */
+    int32_t threads;       /* 0: the number of physical cores this process may use */
+    double budget_seconds; /* time limit for measuring; 0: 300 */
+    bool remeasure;        /* ignore stored costs (they are replaced) */
+} collage_optimize_options;
+
+COLLAGE_API collage_status collage_optimize(collage_context *context, const collage_model *model,
+                                            const collage_optimize_options *options,
+                                            collage_plan **out);
+
+/* ---- plans ---- */
+
+/* The model is found by the path in the plan file (relative to it) unless model_path is given. */
+COLLAGE_API collage_status collage_plan_load(collage_context *context, const char *path,
+                                             const char *model_path, collage_model **model,
+                                             collage_plan **plan);
+COLLAGE_API collage_status collage_plan_save(collage_context *context, const collage_plan *plan,
+                                             const char *path);
+COLLAGE_API void collage_plan_destroy(collage_plan *plan);
+
+typedef enum collage_format {
+    COLLAGE_FORMAT_TEXT, /* tables for a terminal */
+    COLLAGE_FORMAT_JSON, /* one object */
+    COLLAGE_FORMAT_DOT,  /* Graphviz source */
+    COLLAGE_FORMAT_SVG   /* the picture, one colour a backend */
+} collage_format;
+
+/* Which operator runs where, the costs, and how the plan compares with each library alone. */
+COLLAGE_API collage_status collage_plan_report(collage_context *context, const collage_model *model,
+                                               const collage_plan *plan, collage_format format,
+                                               collage_write_fn write, void *user);
+
+/* ---- running ---- */
+
+/* Opens the libraries, compiles the kernels, packs the weights: `run` allocates nothing after that.
+ */
+COLLAGE_API collage_status collage_session_create(collage_context *context,
+                                                  const collage_model *model,
+                                                  const collage_plan *plan, collage_session **out);
+COLLAGE_API void collage_session_destroy(collage_session *session);
+
+/*
+ * Runs the plan once. inputs and outputs are in the model's order; host memory, row-major (strides
+ * NULL or dense), of the model's shapes and types; they are the caller's and are read and written
+ * in place. On failure the message is in collage_session_message().
+ */
+COLLAGE_API collage_status collage_session_run(collage_session *session, const DLTensor *inputs,
+                                               size_t input_count, DLTensor *outputs,
+                                               size_t output_count);
+COLLAGE_API const char *collage_session_message(const collage_session *session);
+
+/* One step of the plan: its name, its backend, and the time it took over the profiled runs. */
+typedef struct collage_step_profile {
+    size_t struct_size;
+    const char *name, *backend, *ops; /* owned by the session */
+    double predicted_ns;              /* the measured cost used for placing; 0 if none */
+    double minimum_ns, median_ns;     /* over the profiled runs */
+} collage_step_profile;
+
+/* While on, each run records the time of each step (of the last 256 runs). */
+COLLAGE_API collage_status collage_session_set_profiling(collage_session *session, bool on);
+COLLAGE_API size_t collage_session_step_count(const collage_session *session);
+COLLAGE_API collage_status collage_session_step(const collage_session *session, size_t index,
+                                                collage_step_profile *profile);
+
+/* Bytes held by the session: activations and scratch; packed weights of op-level kernels. */
+COLLAGE_API void collage_session_memory(const collage_session *session, uint64_t *activation_bytes,
+                                        uint64_t *packed_weight_bytes);
+
+/* ---- checking and comparing ---- */
+
+typedef struct collage_verification {
+    size_t struct_size;
+    double worst_error; /* max |result - reference| / max |reference|, over the outputs */
+    double tolerance;   /* what was allowed */
+    size_t outputs, elements;
+    char worst_output[128];
+} collage_verification;
+
+/* Runs plan (NULL: every available backend that takes the whole model) against the reference on the
+ * example inputs. COLLAGE_ERROR_WRONG_RESULT if it differs. */
+COLLAGE_API collage_status collage_verify(collage_context *context, const collage_model *model,
+                                          const collage_plan *plan, collage_verification *result);
+
+typedef struct collage_bench_options {
+    size_t struct_size;
+    double seconds; /* time to spend; 0: 20 */
+} collage_bench_options;
+
+/* Runs the plan and each library alone (own process, own defaults, same threads), interleaved, and
+ * writes the comparison: minimum, median, paired ratio with its 95 % confidence interval, peak
+ * memory. */
+COLLAGE_API collage_status collage_bench(collage_context *context, const collage_model *model,
+                                         const collage_plan *plan,
+                                         const collage_bench_options *options,
+                                         collage_format format, collage_write_fn write, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

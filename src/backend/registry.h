@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registry.h: the backends of this process: found (plugins checked by ABI version and struct size),
+ * described, and, on demand, opened. "reference" is built in and always first. A plugin that is
+ * malformed is listed with its problem.
+ */
+#ifndef COLLAGE_BACKEND_REGISTRY_H
+#define COLLAGE_BACKEND_REGISTRY_H
+
+#include "graph/graph.h"
+
+struct backend_entry {
+    const collage_backend_api *api; /* NULL if the plugin is malformed */
+    const char *name;
+    const char *file;    /* "" if built in */
+    const char *problem; /* "" if none; set by a failed load or open */
+    const char *version; /* "" until known: by open here, or from a worker (registry_set_version) */
+    void *library;       /* dlopen handle */
+    collage_backend *open; /* NULL until registry_open */
+};
+
+struct registry {
+    struct arena *arena;
+    struct backend_entry *entries;
+    uint32_t count;
+    collage_host host;
+};
+
+enum { REGISTRY_REFERENCE = 0 };
+
+/* directories: ':'-separated, each scanned for collage_*.so; "" for the built-in one alone. log may
+ * be NULL. */
+collage_status registry_create(const char *directories, collage_log_fn log, void *user,
+                               struct registry **out, struct error *error);
+void registry_destroy(struct registry *registry); /* closes what is open; plugins stay mapped */
+
+uint32_t registry_find(const struct registry *registry, const char *name); /* UINT32_MAX if none */
+
+/* Sets the environment of ALL entries' thread contracts (so that no later library finds another's
+ * missing). */
+void registry_set_environment(const struct registry *registry, int32_t threads);
+
+/* Opens the library once; later calls return at once. */
+collage_status registry_open(struct registry *registry, uint32_t index,
+                             const collage_target *target, struct error *error);
+void registry_set_version(struct registry *registry, uint32_t index, const char *version,
+                          const char *problem);
+
+/* The machine: threads as asked (0: physical cores that this process may run on), ISA by CPUID. */
+collage_target registry_host_target(int32_t threads);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void error_clear(struct error *error)
+{
+    error->status = COLLAGE_OK;
+    error->text[0] = '\0';
+}
+
+/* Messages are one line each: names from hostile files must not break that. */
+static void make_one_line(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+}
+
+collage_status error_set(struct error *error, collage_status status, const char *format, ...)
+{
+    if (!error)
+        return status;
+    if (error->status != COLLAGE_OK)
+        return error->status;
+    error->status = status;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(error->text, sizeof error->text, format, list);
+    va_end(list);
+    make_one_line(error->text);
+    return status;
+}
+
+void error_prefix(struct error *error, const char *format, ...)
+{
+    if (!error || error->status == COLLAGE_OK)
+        return;
+    char old[sizeof error->text];
+    memcpy(old, error->text, sizeof old);
+    va_list list;
+    va_start(list, format);
+    int used = vsnprintf(error->text, sizeof error->text, format, list);
+    va_end(list);
+    if (used < 0 || (size_t)used >= sizeof error->text - 2) {
+        memcpy(error->text, old, sizeof old);
+        return;
+    }
+    snprintf(error->text + used, sizeof error->text - (size_t)used, ": %s", old);
+    make_one_line(error->text);
+}
+
+collage_status error_memory(struct error *error)
+{
+    return error_set(error, COLLAGE_ERROR_MEMORY, "out of memory");
+}
+
+collage_status error_from_message(struct error *error, collage_status status, const char *backend,
+                                  const collage_message *message)
+{
+    return error_set(error, status, "backend %s: %s", backend,
+                     message->text[0] ? message->text : collage_status_text(status));
+}
+
+collage_status message_set(collage_message *message, collage_status status, const char *format, ...)
+{
+    if (!message)
+        return status;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message->text, sizeof message->text, format, list);
+    va_end(list);
+    make_one_line(message->text);
+    return status;
+}

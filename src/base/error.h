@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * error.h: how a failure travels. Functions return a collage_status; the message goes into the
+ * `struct error` that the caller handed down. The first error wins: later ones do not overwrite it.
+ */
+#ifndef COLLAGE_BASE_ERROR_H
+#define COLLAGE_BASE_ERROR_H
+
+#include <collage/backend.h>
+
+struct error {
+    collage_status status;
+    char text[512];
+};
+
+void error_clear(struct error *error);
+
+/* Sets status and message unless one is set already; returns the status now held. error may be
+ * NULL. */
+collage_status error_set(struct error *error, collage_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "format: " before the message, for context added on the way up ("node 'x': ..."). */
+void error_prefix(struct error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Out of memory; returns COLLAGE_ERROR_MEMORY. */
+collage_status error_memory(struct error *error);
+
+/* Takes over the message of a plugin. */
+collage_status error_from_message(struct error *error, collage_status status, const char *backend,
+                                  const collage_message *message);
+
+/* Writes text into a plugin message; always returns `status`. */
+collage_status message_set(collage_message *message, collage_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+collage_status file_map(const char *path, struct mapping *out, struct error *error)
+{
+    *out = (struct mapping){ 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return error_set(error, COLLAGE_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
+    struct stat info;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        close(fd);
+        return error_set(error, COLLAGE_ERROR_IO, "'%s' is not a regular file", path);
+    }
+    if (info.st_size > 0) {
+        void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED) {
+            close(fd);
+            return error_set(error, COLLAGE_ERROR_IO, "cannot map '%s': %s", path, strerror(errno));
+        }
+        out->data = data;
+        out->bytes = (size_t)info.st_size;
+    }
+    close(fd);
+    return COLLAGE_OK;
+}
+
+void file_unmap(struct mapping *mapping)
+{
+    if (mapping->data)
+        munmap((void *)(uintptr_t)mapping->data, mapping->bytes);
+    *mapping = (struct mapping){ 0 };
+}
+
+struct file_writer {
+    int fd;
+    char *path, *temporary;
+};
+
+collage_status file_writer_open(const char *path, struct file_writer **out, struct error *error)
+{
+    *out = NULL;
+    struct file_writer *writer = memory_alloc(sizeof *writer);
+    size_t length = strlen(path);
+    char *temporary = memory_alloc(length + 16);
+    char *copy = memory_copy_string(path);
+    if (!writer || !temporary || !copy) {
+        memory_free(writer);
+        memory_free(temporary);
+        memory_free(copy);
+        return error_memory(error);
+    }
+    snprintf(temporary, length + 16, "%s.XXXXXX", path);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        error_set(error, COLLAGE_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
+        memory_free(writer);
+        memory_free(temporary);
+        memory_free(copy);
+        return COLLAGE_ERROR_IO;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(fd, 0666 & ~mask);
+    *writer = (struct file_writer){ fd, copy, temporary };
+    *out = writer;
+    return COLLAGE_OK;
+}
+
+collage_status file_writer_write(struct file_writer *writer, const void *data, size_t bytes,
+                                 struct error *error)
+{
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t n = write(writer->fd, at, bytes < (1u << 30) ? bytes : (1u << 30));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return error_set(error, COLLAGE_ERROR_IO, "cannot write '%s': %s", writer->path,
+                             strerror(errno));
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return COLLAGE_OK;
+}
+
+static void writer_free(struct file_writer *writer)
+{
+    memory_free(writer->path);
+    memory_free(writer->temporary);
+    memory_free(writer);
+}
+
+collage_status file_writer_commit(struct file_writer *writer, struct error *error)
+{
+    bool ok = fsync(writer->fd) == 0 || errno == EINVAL;
+    ok = close(writer->fd) == 0 && ok;
+    ok = ok && rename(writer->temporary, writer->path) == 0;
+    collage_status status = COLLAGE_OK;
+    if (!ok) {
+        status = error_set(error, COLLAGE_ERROR_IO, "cannot write '%s': %s", writer->path,
+                           strerror(errno));
+        unlink(writer->temporary);
+    }
+    writer_free(writer);
+    return status;
+}
+
+void file_writer_abort(struct file_writer *writer)
+{
+    if (!writer)
+        return;
+    close(writer->fd);
+    unlink(writer->temporary);
+    writer_free(writer);
+}
+
+collage_status file_write(const char *path, const void *data, size_t bytes, struct error *error)
+{
+    struct file_writer *writer;
+    collage_status status = file_writer_open(path, &writer, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = file_writer_write(writer, data, bytes, error);
+    if (status != COLLAGE_OK) {
+        file_writer_abort(writer);
+        return status;
+    }
+    return file_writer_commit(writer, error);
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+collage_status file_make_directory(const char *path, struct error *error)
+{
+    char *copy = memory_copy_string(path);
+    if (!copy)
+        return error_memory(error);
+    for (char *at = copy + 1; *at; at++)
+        if (*at == '/') {
+            *at = '\0';
+            (void)mkdir(copy, 0700);
+            *at = '/';
+        }
+    bool ok = mkdir(copy, 0700) == 0 || errno == EEXIST;
+    struct stat info;
+    ok = ok && stat(copy, &info) == 0 && S_ISDIR(info.st_mode);
+    memory_free(copy);
+    return ok ? COLLAGE_OK
+              : error_set(error, COLLAGE_ERROR_IO, "cannot make the directory '%s': %s", path,
+                          strerror(errno));
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * graph.h: a network as arrays of nodes and values that refer to each other by 32-bit ids, all in
+ * one arena. Shapes are static. Nodes are kept in topological order (graph_compact restores it).
+ * Constants point into mapped files or the arena and are never written. The importer makes a graph,
+ * canon/ edits it, all later stages only read it.
+ */
+#ifndef COLLAGE_GRAPH_GRAPH_H
+#define COLLAGE_GRAPH_GRAPH_H
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "ops/ops.h"
+
+typedef uint32_t node_id;
+typedef uint32_t value_id;
+#define GRAPH_NONE UINT32_MAX /* also COLLAGE_NO_VALUE: an input that is left out */
+
+enum value_kind { VALUE_INPUT, VALUE_CONSTANT, VALUE_COMPUTED };
+
+struct value {
+    const char *name; /* unique, not empty */
+    enum value_kind kind;
+    node_id producer;     /* COMPUTED only, else GRAPH_NONE */
+    struct tensor tensor; /* data: CONSTANT only */
+};
+
+struct node {
+    collage_node base; /* name, attributes; inputs and outputs are value ids of this graph */
+    const struct op *op;
+};
+
+struct graph_property { /* ONNX metadata_props */
+    const char *key, *value;
+};
+
+struct graph {
+    struct arena *arena;
+    const char *name;
+    const char *path; /* of the ONNX file; "" if none */
+    struct value *values;
+    struct node *nodes;
+    size_t value_count, value_capacity, node_count, node_capacity;
+    value_id *inputs; /* the model's inputs that are not initializers, in order */
+    value_id *outputs;
+    uint32_t input_count, output_count;
+    struct graph_property *properties;
+    size_t property_count;
+    struct mapping *mappings; /* the files that constants point into */
+    size_t mapping_count;
+    struct hash source; /* of the .onnx file's bytes and of the names, sizes and dates of its
+                           external files */
+};
+
+struct graph *graph_create(void); /* NULL if out of memory */
+void graph_destroy(struct graph *graph);
+
+/* Appends; names are copied, tensor.data is not. GRAPH_NONE if out of memory. Names must be unique:
+ * see graph_fresh_name. */
+value_id graph_add_value(struct graph *graph, const char *name, enum value_kind kind,
+                         const struct tensor *tensor);
+/* All arrays, and attributes with what they point to, are copied. Sets the producer of the outputs.
+ */
+node_id graph_add_node(struct graph *graph, const struct op *op, const char *name,
+                       const value_id *inputs, uint32_t input_count, const value_id *outputs,
+                       uint32_t output_count, const collage_attribute *attributes,
+                       uint32_t attribute_count);
+collage_status graph_set_inputs(struct graph *graph, const value_id *inputs, uint32_t count,
+                                struct error *error);
+collage_status graph_set_outputs(struct graph *graph, const value_id *outputs, uint32_t count,
+                                 struct error *error);
+
+value_id graph_find_value(const struct graph *graph,
+                          const char *name); /* linear; GRAPH_NONE if none */
+const char *graph_property(const struct graph *graph, const char *key); /* NULL if none */
+bool graph_is_constant(const struct graph *graph, value_id value);
+bool graph_is_output(const struct graph *graph, value_id value);
+
+/* Replaces every use of `from`, as a node input, by `to`. Graph outputs keep their name and
+ * identity (not replaced). */
+void graph_replace_uses(struct graph *graph, value_id from, value_id to);
+/* Marks a node as removed; it goes at the next graph_compact. Its op becomes NULL. */
+void graph_remove_node(struct graph *graph, node_id node);
+/* Drops removed nodes and values without use, sorts topologically (stable), renumbers. Model inputs
+ * stay. */
+collage_status graph_compact(struct graph *graph, struct error *error);
+
+/* Runs shape inference of one node and stores dtype and shape of its outputs. */
+collage_status graph_infer_node(struct graph *graph, node_id node, struct error *error);
+
+/* Who uses a value: for value v, users[first[v] .. first[v+1]) are node ids, ascending, once for
+ * each use. */
+struct graph_uses {
+    uint32_t *first;
+    node_id *users;
+};
+collage_status graph_uses_build(const struct graph *graph, struct graph_uses *out,
+                                struct error *error);
+void graph_uses_free(struct graph_uses *uses);
+
+/* Identity of the canonical graph: operators, attributes, shapes, names, constants' shapes and
+ * small contents. Two processes that import the same file with the same shapes get the same hash
+ * and the same ids. */
+struct hash graph_hash(const struct graph *graph);
+
+#endif

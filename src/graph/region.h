@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* region.h: sets of nodes of a graph: their border, convexity, and the cut values between which the
+ * graph is a chain. */
+#ifndef COLLAGE_GRAPH_REGION_H
+#define COLLAGE_GRAPH_REGION_H
+
+#include "graph/graph.h"
+
+/* A set of nodes, ascending ids, and its border. Arrays belong to the arena handed in. */
+struct region {
+    node_id *nodes;
+    uint32_t node_count;
+    value_id *inputs; /* not constant, produced outside, in order of first use */
+    uint32_t input_count;
+    value_id *outputs; /* used outside or model outputs, in order of production */
+    uint32_t output_count;
+};
+
+/* nodes: ascending. COLLAGE_ERROR_MEMORY only. */
+collage_status region_make(struct arena *arena, const struct graph *graph,
+                           const struct graph_uses *uses, const node_id *nodes, uint32_t count,
+                           struct region *out, struct error *error);
+
+/* No path leaves the set and enters it again. */
+bool region_is_convex(const struct graph *graph, const struct graph_uses *uses,
+                      const struct region *region);
+
+/* Positions p (ascending; 0 and node_count included) such that exactly one non-constant value is
+ * alive between node p-1 and node p: cuts[k] .. cuts[k+1] are the segments of the chain. Node order
+ * is a property of the graph, so segments are ranges of ids. */
+collage_status region_cuts(struct arena *arena, const struct graph *graph,
+                           const struct graph_uses *uses, uint32_t **cuts, uint32_t *count,
+                           struct error *error);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sample.h: times one kernel in this process the way it will run inside the network: its weights as
+ * cold, its inputs as warm, its library's threads as awake. Called in worker processes (worker/);
+ * checks the result against the reference first.
+ */
+#ifndef COLLAGE_MEASURE_SAMPLE_H
+#define COLLAGE_MEASURE_SAMPLE_H
+
+#include "pattern/candidate.h"
+#include "reference/oracle.h"
+
+struct sample_conditions {
+    uint64_t working_set_bytes; /* what the rest of the network touches between two runs */
+    double limit_seconds;       /* for timing, after compiling */
+    double tolerance;           /* relative to the largest value of each output */
+};
+
+/*
+ * Compiles the candidate, runs it once on the oracle's tensors, compares, then samples until the
+ * confidence interval of the median is within 2 % or the limit is reached (at least 5 samples). A
+ * failure of the library or a wrong result is not an error: the cost is COST_FAILED with a reason
+ * (strings in `arena`).
+ */
+collage_status sample_candidate(struct candidate_set *set, candidate_id id,
+                                const struct oracle *oracle,
+                                const struct sample_conditions *conditions, struct arena *arena,
+                                struct cost *cost, struct error *error);
+
+/* The same for a transition: value in layout `from` to layout `to` on a backend that takes
+ * Identity. */
+collage_status sample_transition(struct candidate_set *set, uint32_t backend, value_id value,
+                                 const collage_layout *from, const collage_layout *to,
+                                 const struct oracle *oracle,
+                                 const struct sample_conditions *conditions, struct arena *arena,
+                                 struct cost *cost, struct error *error);
+
+#endif

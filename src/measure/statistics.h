@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* statistics.h: of timing samples: order statistics, confidence intervals, paired ratios. Sources
+ * are named at each. */
+#ifndef COLLAGE_MEASURE_STATISTICS_H
+#define COLLAGE_MEASURE_STATISTICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct summary {
+    size_t count;
+    double minimum, median, low,
+        high; /* low, high: 95 % CI of the median by order statistics (Conover 1999, 3.2) */
+};
+
+/* Sorts a copy; count 0 gives zeros. False if out of memory. */
+bool summary_of(const double *samples, size_t count, struct summary *out);
+
+/* Median of a[k] / b[k] with a 95 % bootstrap confidence interval (percentile method, 2000
+ * resamples, fixed seed). */
+bool paired_ratio(const double *a, const double *b, size_t count, struct summary *out);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * candidate.h: what could run where. A candidate is (backend, region, variant); it is convex.
+ * Candidates with equal keys (the same operators, shapes, backend, variant) share one cost. A
+ * candidate set only grows: regions are added as the search asks for them, and ids stay valid.
+ */
+#ifndef COLLAGE_PATTERN_CANDIDATE_H
+#define COLLAGE_PATTERN_CANDIDATE_H
+
+#include "backend/registry.h"
+#include "graph/region.h"
+
+typedef uint32_t candidate_id;
+
+enum cost_state { COST_UNKNOWN, COST_MEASURED, COST_FAILED };
+
+/* The measured cost of one key. */
+struct cost {
+    enum cost_state state;
+    double cost_ns;                     /* what placing uses: the median */
+    double minimum_ns, low_ns, high_ns; /* low, high: the 95 % confidence interval of the median */
+    uint32_t sample_count;
+    double error; /* against the reference, relative to the largest value */
+    uint64_t weight_bytes, scratch_bytes;
+    uint32_t inplace_count; /* as collage_kernel_info */
+    uint32_t inplace[8];
+    const char *implementation; /* what the library chose; "" */
+    const char *reason;         /* COST_FAILED: why; "" */
+};
+
+struct candidate {
+    uint32_t backend; /* registry index */
+    struct region region;
+    const char *variant; /* name; "" if the backend gives none */
+    uint32_t variant_index;
+    const collage_layout *input_layouts, *output_layouts; /* as the region's inputs and outputs */
+    const char *pattern; /* which pattern or rule made it: for explanations */
+    bool view; /* OP_VIEW node in row-major layout: no kernel, output shares the input's memory;
+                  cost 0 */
+    struct hash key; /* subgraph_hash + backend name + variant + layouts; not the machine */
+    struct cost cost;
+};
+
+struct candidate_set {
+    struct arena *arena;
+    const struct graph *graph;
+    struct graph_uses uses;
+    struct registry *registry;
+    collage_target target;
+    struct candidate *items;
+    size_t count, capacity;
+    /* Why a backend did not take a node: refusal[node * registry->count + backend], NULL if it did.
+     */
+    const char **refusals;
+};
+
+collage_status candidate_set_create(const struct graph *graph, struct registry *registry,
+                                    const collage_target *target, struct candidate_set **out,
+                                    struct error *error);
+void candidate_set_destroy(struct candidate_set *set);
+
+/* Adds every variant of the region on that backend, if it is convex, supported and not there yet.
+ * Sets *added (may be NULL) to how many were added. */
+collage_status candidate_set_add(struct candidate_set *set, uint32_t backend, const node_id *nodes,
+                                 uint32_t count, const char *pattern, size_t *added,
+                                 struct error *error);
+
+/* Op-level: all matches of all patterns of the enabled backends. Graph-level: each supported single
+ * node, the segments between cut values (and runs of 2, 4, 8... of them, prefixes and suffixes),
+ * maximal supported regions, the whole graph. Views: each OP_VIEW node. enabled: one flag for each
+ * backend. */
+collage_status candidate_set_enumerate(struct candidate_set *set, const bool *enabled,
+                                       struct error *error);
+
+/* The ABI view of a candidate's region, in `arena`. */
+collage_status candidate_subgraph(const struct candidate_set *set, candidate_id id,
+                                  struct arena *arena, const collage_subgraph **out,
+                                  struct error *error);
+
+#endif

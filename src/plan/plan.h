@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.h: a placement made executable: steps in order, tensors with their layouts and memory, every
+ * choice pinned. A plan is data: it is saved as JSON and holds nothing that is executed. It refers
+ * to a graph by hash.
+ */
+#ifndef COLLAGE_PLAN_PLAN_H
+#define COLLAGE_PLAN_PLAN_H
+
+#include <jansson.h>
+
+#include "place/place.h"
+
+enum plan_step_kind {
+    PLAN_KERNEL,  /* a candidate */
+    PLAN_REORDER, /* Identity from one layout to another */
+    PLAN_COPY /* plain bytes: a model output that is also a view, an input, a constant or another
+                 output */
+};
+
+/* A value in one layout. */
+struct plan_tensor {
+    value_id value;
+    collage_layout layout;
+    uint32_t shares; /* index of the tensor whose memory it is (views, in-place outputs), or
+                        GRAPH_NONE */
+    enum plan_place { PLAN_ARENA, PLAN_INPUT, PLAN_OUTPUT, PLAN_CONSTANT } place;
+    uint32_t port;          /* PLAN_INPUT, PLAN_OUTPUT: which of the model's */
+    uint64_t bytes, offset; /* offset in the activation arena: PLAN_ARENA, shares == NONE */
+};
+
+struct plan_step {
+    enum plan_step_kind kind;
+    uint32_t backend; /* index into plan->backends; GRAPH_NONE for a copy */
+    node_id *nodes;   /* KERNEL; ascending */
+    uint32_t node_count;
+    const char *variant;
+    uint32_t *inputs, *outputs; /* indices into tensors */
+    uint32_t input_count, output_count;
+    double cost_ns; /* predicted; 0 if not measured */
+    const char *pattern, *implementation;
+};
+
+struct plan_backend {
+    const char *name, *version;
+};
+
+/* How the plan compares: one row a contestant of the final race. */
+struct plan_result {
+    const char *name; /* "mix", "onednn", "onnxruntime" */
+    const char *note; /* "with reference for Gather"; "" */
+    bool chosen;      /* this is the plan */
+    double minimum_ns, median_ns, low_ns, high_ns;
+    double ratio, ratio_low,
+        ratio_high;      /* time of this / time of the plan, paired; > 1: the plan is faster */
+    double predicted_ns; /* sum of costs; 0 if standalone */
+    uint64_t peak_bytes; /* resident memory of its process */
+};
+
+struct plan {
+    struct arena *arena;
+    struct hash graph;      /* graph_hash */
+    struct hash source;     /* graph->source */
+    const char *model_path; /* as given when the plan was made (absolute) */
+    collage_shape *shapes;  /* that bound the model */
+    size_t shape_count;
+    int32_t threads;
+    const char *device, *device_name; /* fingerprint; for people */
+    const char *collage_version;
+    struct plan_backend *backends;
+    uint32_t backend_count;
+    struct plan_tensor *tensors;
+    uint32_t tensor_count;
+    struct plan_step *steps;
+    uint32_t step_count;
+    uint64_t arena_bytes;
+    double predicted_ns;
+    bool optimal; /* for the measured costs */
+    struct plan_result *results;
+    uint32_t result_count;
+    json_t *evidence; /* what was measured: counts, seconds, failures, refusals; may be NULL */
+};
+
+/* The graph-level or op-level plan of one placement, transitions inserted, memory planned. */
+collage_status plan_build(const struct place_problem *problem, const struct placement *placement,
+                          const char *device, struct plan **out, struct error *error);
+void plan_destroy(struct plan *plan);
+
+/* Liveness and offsets: tensors that live at the same time do not overlap; 64-byte aligned. */
+collage_status plan_memory(struct plan *plan, const struct graph *graph, struct error *error);
+
+/* Invariants: every node once, every tensor made before it is used, layouts parse, shares are
+ * legal, no overlap. */
+collage_status plan_verify(const struct plan *plan, const struct graph *graph, struct error *error);
+
+/* JSON, "format": "collage-plan", "version": 1 (docs/plan-format.md). */
+collage_status plan_to_json(const struct plan *plan, const struct graph *graph, json_t **out,
+                            struct error *error);
+/* Hostile input: all is checked; then plan_memory and plan_verify run. graph may be NULL to read
+ * the header only (model_path, shapes, threads), steps are then absent. */
+collage_status plan_from_json(const json_t *json, const struct graph *graph, struct plan **out,
+                              struct error *error);
+collage_status plan_save(const struct plan *plan, const struct graph *graph, const char *path,
+                         struct error *error);
+/* Reads the file (at most 64 MB) as JSON, with errors that name line and column. */
+collage_status plan_read(const char *path, json_t **out, struct error *error);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worker.h: processes that measure. The optimiser never calls a library itself: it sends jobs to
+ * worker processes over a socket (one JSON object a line, docs/worker-protocol.md), with time
+ * limits. A worker that crashes or hangs is killed and the job fails with that reason; the next job
+ * gets a new worker. The oracle travels as a shared memory descriptor.
+ */
+#ifndef COLLAGE_WORKER_WORKER_H
+#define COLLAGE_WORKER_WORKER_H
+
+#include "measure/sample.h"
+#include "plan/plan.h"
+
+/* What every worker is started with. */
+struct worker_setup {
+    const char *program; /* collage-worker */
+    const char *plugin_directories;
+    const char *model_path; /* NULL: no model (to ask for versions only) */
+    const collage_shape *shapes;
+    size_t shape_count;
+    int32_t threads;
+    const struct graph *graph;   /* to check that the worker imports the same graph (hash) */
+    const struct oracle *oracle; /* NULL: none */
+    collage_log_fn log;
+    void *log_user;
+};
+
+struct worker;
+
+/* Starts lazily: the process is spawned at the first job. */
+collage_status worker_create(const struct worker_setup *setup, struct worker **out,
+                             struct error *error);
+void worker_destroy(struct worker *worker); /* kills it */
+
+/* Opens each backend in the worker: versions and problems go into the registry. A backend that
+ * crashes gets that as its problem. */
+collage_status worker_describe_backends(struct worker *worker, struct registry *registry,
+                                        struct error *error);
+
+/* Crash, hang and wrong result come back as a COST_FAILED cost; errors are ours (cannot spawn,
+ * ...). */
+collage_status worker_measure(struct worker *worker, struct candidate_set *set, candidate_id id,
+                              const struct sample_conditions *conditions, struct arena *arena,
+                              struct cost *cost, struct error *error);
+collage_status worker_measure_transition(struct worker *worker, struct candidate_set *set,
+                                         uint32_t backend, value_id value,
+                                         const collage_layout *from, const collage_layout *to,
+                                         const struct sample_conditions *conditions,
+                                         struct arena *arena, struct cost *cost,
+                                         struct error *error);
+/* Extra time, in nanoseconds, that kernel b takes right after kernel a of another backend, compared
+ * with after itself. */
+collage_status worker_measure_switch(struct worker *worker, struct candidate_set *set,
+                                     candidate_id a, candidate_id b, double *extra_ns,
+                                     struct error *error);
+
+/* A contestant of a race runs in a process of its own: a plan, or a library alone with its own
+ * defaults. */
+struct contestant {
+    const struct plan *plan; /* NULL: standalone */
+    uint32_t backend;        /* standalone: which */
+    /* Results. failure: "" or why it is out of the race. samples: one a round, memory_alloc'ed,
+     * equal counts. */
+    char failure[512];
+    double *samples;
+    size_t sample_count;
+    uint64_t peak_bytes;
+    double worst_error; /* of its outputs against the oracle; a contestant beyond
+                           TENSOR_PLAN_TOLERANCE is out */
+};
+
+typedef bool (*race_progress_fn)(void *user, size_t round, size_t rounds);
+
+/* Starts all, verifies each against the oracle, then rounds in rotating order: each runs alone (the
+ * others stopped with SIGSTOP), one warm-up and then enough runs for a sample. Ends when `seconds`
+ * are over (at least 10 rounds). */
+collage_status race_run(const struct worker_setup *setup, struct registry *registry,
+                        struct contestant *contestants, size_t count, double seconds,
+                        race_progress_fn progress, void *user, struct error *error);
+
+/* The main of collage-worker: serves jobs on descriptor 3 until it closes. */
+int worker_serve(int argc, char **argv);
+
+#endif
