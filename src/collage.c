@@ -1,2 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-extern int collage_placeholder;
+/*
+ * The pipeline. A model file becomes a canonical graph; the graph becomes a plan. Each line is a
+ * stage; each stage is a folder of src/.
+ */
+#include "canon/canon.h"
+#include "graph/verify.h"
+#include "onnx/onnx.h"
+#include "optimize/optimizer.h"
+#include "pipeline.h"
+
+collage_status pipeline_load(const char *path, const collage_shape *shapes, size_t shape_count,
+                             struct graph **out, struct error *error)
+{
+    struct graph *graph = NULL;
+    collage_status status = onnx_import(path, shapes, shape_count, &graph, error);
+    if (status == COLLAGE_OK)
+        status = canon_run(graph, error);
+    if (status == COLLAGE_OK)
+        status = graph_verify(graph, error);
+    if (status != COLLAGE_OK) {
+        graph_destroy(graph);
+        return status;
+    }
+    *out = graph;
+    return COLLAGE_OK;
+}
+
+/* Calls the steps in order until one fails. */
+typedef collage_status (*optimizer_step)(struct optimizer *optimizer, struct error *error);
+
+static collage_status run_steps(struct optimizer *optimizer, const optimizer_step *steps,
+                                size_t count, struct error *error)
+{
+    collage_status status = COLLAGE_OK;
+    for (size_t k = 0; k < count && status == COLLAGE_OK; k++)
+        status = steps[k](optimizer, error);
+    return status;
+}
+
+collage_status pipeline_optimize(const struct optimizer_settings *settings, struct plan **out,
+                                 struct error *error)
+{
+    static const optimizer_step steps[] = {
+        optimizer_run_reference,      optimizer_make_candidates,
+        optimizer_measure_candidates, optimizer_measure_transitions,
+        optimizer_measure_switches,   optimizer_place_mix,
+        optimizer_place_alone,        optimizer_race,
+    };
+    struct optimizer optimizer;
+    collage_status status = optimizer_open(settings, &optimizer, error);
+    if (status == COLLAGE_OK)
+        status = run_steps(&optimizer, steps, sizeof steps / sizeof *steps, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_take_winner(&optimizer, out, error);
+    optimizer_close(&optimizer);
+    return status;
+}
+
+collage_status pipeline_bench(const struct optimizer_settings *settings, struct plan *plan,
+                              struct error *error)
+{
+    static const optimizer_step steps[] = {
+        optimizer_make_candidates,  optimizer_measure_candidates, optimizer_measure_transitions,
+        optimizer_measure_switches, optimizer_place_alone,        optimizer_race,
+    };
+    struct optimizer optimizer;
+    collage_status status = optimizer_open(settings, &optimizer, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_run_reference(&optimizer, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_add_plan(&optimizer, "plan", plan, error);
+    if (status == COLLAGE_OK)
+        status = run_steps(&optimizer, steps, sizeof steps / sizeof *steps, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_write_results(&optimizer, 0, plan, error);
+    optimizer_close(&optimizer);
+    return status;
+}
+
+/* The libraries that run the whole model by themselves: what a model is verified with. */
+static collage_status add_standalone(struct optimizer *optimizer, struct error *error)
+{
+    const struct registry *registry = optimizer->settings.registry;
+    for (uint32_t b = 0; b < registry->count; b++)
+        if (optimizer->enabled[b] && registry->entries[b].api->kind == COLLAGE_GRAPH_LEVEL) {
+            collage_status status = optimizer_add_library(optimizer, b, error);
+            if (status != COLLAGE_OK)
+                return status;
+        }
+    if (optimizer->contestant_count == 0)
+        return error_set(error, COLLAGE_ERROR_BACKEND,
+                         "no library that takes a whole model is available; verify a plan instead");
+    return COLLAGE_OK;
+}
+
+static collage_status write_verification(const struct optimizer *optimizer,
+                                         collage_verification *result, struct error *error)
+{
+    const struct graph *graph = optimizer->settings.graph;
+    result->tolerance = TENSOR_PLAN_TOLERANCE;
+    result->outputs = graph->output_count;
+    result->elements = 0;
+    result->worst_error = 0;
+    for (uint32_t k = 0; k < graph->output_count; k++)
+        result->elements += (size_t)tensor_elements(&graph->values[graph->outputs[k]].tensor);
+    for (size_t k = 0; k < optimizer->contestant_count; k++) {
+        const struct contestant *contestant = &optimizer->contestants[k];
+        if (contestant->failure[0])
+            return error_set(error,
+                             contestant->worst_error > TENSOR_PLAN_TOLERANCE
+                                 ? COLLAGE_ERROR_WRONG_RESULT
+                                 : COLLAGE_ERROR_BACKEND,
+                             "%s: %s", optimizer->names[k], contestant->failure);
+        if (contestant->worst_error > result->worst_error)
+            result->worst_error = contestant->worst_error;
+    }
+    return COLLAGE_OK;
+}
+
+collage_status pipeline_verify(const struct optimizer_settings *settings, struct plan *plan,
+                               collage_verification *result, struct error *error)
+{
+    struct optimizer optimizer;
+    struct optimizer_settings shortest = *settings;
+    shortest.race_seconds = 0.01;
+    collage_status status = optimizer_open(&shortest, &optimizer, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_run_reference(&optimizer, error);
+    if (status == COLLAGE_OK)
+        status = plan ? optimizer_add_plan(&optimizer, "plan", plan, error)
+                      : add_standalone(&optimizer, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_race(&optimizer, error);
+    if (status == COLLAGE_OK)
+        status = write_verification(&optimizer, result, error);
+    optimizer_close(&optimizer);
+    return status;
+}

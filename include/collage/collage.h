@@ -183,6 +183,17 @@ COLLAGE_API collage_status collage_model_example_input(collage_context *context,
 COLLAGE_API collage_status collage_weights_fill(collage_context *context, const char *model_path,
                                                 const char *directory, uint64_t *bytes_written);
 
+/* ---- tensors in files ---- */
+
+/* Reads a NumPy .npy file. Fills `tensor` (host memory, row-major, strides set) with data of its
+ * own, freed by collage_tensor_free. */
+COLLAGE_API collage_status collage_tensor_read(collage_context *context, const char *path,
+                                               DLTensor *tensor);
+COLLAGE_API void collage_tensor_free(DLTensor *tensor);
+/* Writes a row-major host tensor as .npy; the file appears whole or not at all. */
+COLLAGE_API collage_status collage_tensor_write(collage_context *context, const char *path,
+                                                const DLTensor *tensor);
+
 /* ---- backends ---- */
 
 typedef struct collage_backend_info {
@@ -219,8 +230,8 @@ COLLAGE_API collage_status collage_optimize(collage_context *context, const coll
 COLLAGE_API collage_status collage_plan_load(collage_context *context, const char *path,
                                              const char *model_path, collage_model **model,
                                              collage_plan **plan);
-COLLAGE_API collage_status collage_plan_save(collage_context *context, const collage_plan *plan,
-                                             const char *path);
+COLLAGE_API collage_status collage_plan_save(collage_context *context, const collage_model *model,
+                                             const collage_plan *plan, const char *path);
 COLLAGE_API void collage_plan_destroy(collage_plan *plan);
 
 typedef enum collage_format {
@@ -276,10 +287,9 @@ COLLAGE_API void collage_session_memory(const collage_session *session, uint64_t
 
 typedef struct collage_verification {
     size_t struct_size;
-    double worst_error; /* max |result - reference| / max |reference|, over the outputs */
-    double tolerance;   /* what was allowed */
-    size_t outputs, elements;
-    char worst_output[128];
+    double worst_error;       /* max |result - reference| / max |reference|, over the outputs */
+    double tolerance;         /* what was allowed */
+    size_t outputs, elements; /* how many were compared */
 } collage_verification;
 
 /* Runs plan (NULL: every available backend that takes the whole model) against the reference on the

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 
 struct device_facts {
-    char fingerprint[33]; /* hash of the rest */
+    char fingerprint[33]; /* hash of CPUID and the numbers below */
     char name[96];        /* "Intel(R) Xeon(R) ..., 2 cores": for people */
     uint64_t last_level_cache_bytes;
     uint64_t l2_bytes;

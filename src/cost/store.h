@@ -24,6 +24,8 @@ struct cost_store;
  * with a warning. NULL directory: in memory. */
 collage_status cost_store_open(const char *directory, struct cost_store **out, struct error *error);
 void cost_store_close(struct cost_store *store);
+/* What the user should know of the opening (a damaged file was set aside), or "". */
+const char *cost_store_warning(const struct cost_store *store);
 
 /* cost->state is COST_UNKNOWN if there is none. Strings go into the arena. */
 collage_status cost_store_get(struct cost_store *store, struct hash key,

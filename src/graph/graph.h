@@ -24,10 +24,15 @@ struct value {
     enum value_kind kind;
     node_id producer;     /* COMPUTED only, else GRAPH_NONE */
     struct tensor tensor; /* data: CONSTANT only */
+    /* A constant that was parsed from text (graph_text.h) and whose zeros stand in for contents of
+     * this hash; else NULL. */
+    const struct hash *stands_for;
 };
 
 struct node {
-    collage_node base; /* name, attributes; inputs and outputs are value ids of this graph */
+    /* Name, attributes; inputs and outputs are value ids of this graph. GRAPH_NONE: an optional
+     * input or output that is left out. */
+    collage_node base;
     const struct op *op;
 };
 
@@ -73,6 +78,8 @@ collage_status graph_set_outputs(struct graph *graph, const value_id *outputs, u
 
 value_id graph_find_value(const struct graph *graph,
                           const char *name); /* linear; GRAPH_NONE if none */
+/* `base` if no value has that name, else base with a number behind; NULL if out of memory. */
+const char *graph_fresh_name(struct graph *graph, const char *base);
 const char *graph_property(const struct graph *graph, const char *key); /* NULL if none */
 bool graph_is_constant(const struct graph *graph, value_id value);
 bool graph_is_output(const struct graph *graph, value_id value);
@@ -88,6 +95,17 @@ collage_status graph_compact(struct graph *graph, struct error *error);
 
 /* Runs shape inference of one node and stores dtype and shape of its outputs. */
 collage_status graph_infer_node(struct graph *graph, node_id node, struct error *error);
+
+/* A node's outputs as inference (and, if all inputs are constants, computing) gives them: one
+ * tensor for each output, left-out ones included. infer: data stay NULL. evaluate: data come from
+ * the graph's arena. */
+collage_status graph_infer_outputs(const struct graph *graph, node_id node, struct tensor *outputs,
+                                   struct error *error);
+collage_status graph_evaluate_outputs(struct graph *graph, node_id node, struct tensor *outputs,
+                                      struct error *error);
+
+/* The node's inputs, to be edited in place (the graph owns them). */
+value_id *graph_node_inputs(struct graph *graph, node_id node);
 
 /* Who uses a value: for value v, users[first[v] .. first[v+1]) are node ids, ascending, once for
  * each use. */

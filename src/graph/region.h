@@ -21,13 +21,15 @@ collage_status region_make(struct arena *arena, const struct graph *graph,
                            const struct graph_uses *uses, const node_id *nodes, uint32_t count,
                            struct region *out, struct error *error);
 
-/* No path leaves the set and enters it again. */
+/* No path leaves the set and enters it again. (Out of memory, only possible where the set spans
+ * more than 4,000 nodes, is answered with false: the set is not used then.) */
 bool region_is_convex(const struct graph *graph, const struct graph_uses *uses,
                       const struct region *region);
 
 /* Positions p (ascending; 0 and node_count included) such that exactly one non-constant value is
  * alive between node p-1 and node p: cuts[k] .. cuts[k+1] are the segments of the chain. Node order
- * is a property of the graph, so segments are ranges of ids. */
+ * is a property of the graph, so segments are ranges of ids. Alive: some node at or after p uses it
+ * (a model output does not stay alive for being one). */
 collage_status region_cuts(struct arena *arena, const struct graph *graph,
                            const struct graph_uses *uses, uint32_t **cuts, uint32_t *count,
                            struct error *error);

@@ -17,10 +17,12 @@ struct sample_conditions {
 };
 
 /*
- * Compiles the candidate, runs it once on the oracle's tensors, compares, then samples until the
- * confidence interval of the median is within 2 % or the limit is reached (at least 5 samples). A
- * failure of the library or a wrong result is not an error: the cost is COST_FAILED with a reason
- * (strings in `arena`).
+ * Compiles the candidate, runs it on the oracle's tensors, checks all that it writes (trial.h),
+ * then samples until the 95 % confidence interval of the median is within 2 % of it, or the limit
+ * is reached (at least 5 samples, unless 3 limits have passed; a kernel whose one checked run takes
+ * longer than the limit is not run again), at most 200. A failure of the library or a wrong result
+ * is not an error: the cost is COST_FAILED with a reason (strings in `arena`); its `error` is then
+ * above 0 if it was what the kernel wrote that was wrong. Errors are ours: out of memory.
  */
 collage_status sample_candidate(struct candidate_set *set, candidate_id id,
                                 const struct oracle *oracle,
@@ -34,5 +36,13 @@ collage_status sample_transition(struct candidate_set *set, uint32_t backend, va
                                  const struct oracle *oracle,
                                  const struct sample_conditions *conditions, struct arena *arena,
                                  struct cost *cost, struct error *error);
+
+/*
+ * Extra time, in nanoseconds and at least 0, that kernel b takes right after kernel a of another
+ * backend, compared with after itself: median of the differences of interleaved pairs. Fails if one
+ * of the two does.
+ */
+collage_status sample_switch(struct candidate_set *set, candidate_id a, candidate_id b,
+                             const struct oracle *oracle, double *extra_ns, struct error *error);
 
 #endif

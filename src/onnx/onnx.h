@@ -18,6 +18,12 @@
 collage_status onnx_import(const char *path, const collage_shape *shapes, size_t shape_count,
                            struct graph **out, struct error *error);
 
+/* The same from memory. path: what the bytes are called in messages and whose folder holds the
+ * external data; NULL: a model that names external data is refused. */
+collage_status onnx_import_bytes(const void *bytes, size_t count, const char *path,
+                                 const collage_shape *shapes, size_t shape_count,
+                                 struct graph **out, struct error *error);
+
 /* collage_host.export_onnx: see there. *bytes is memory_alloc'ed. */
 collage_status onnx_export(const collage_subgraph *subgraph, uint64_t inline_limit, void **bytes,
                            size_t *count, collage_message *message);
@@ -25,10 +31,5 @@ collage_status onnx_export(const collage_subgraph *subgraph, uint64_t inline_lim
 /* collage_weights_fill: see there. */
 collage_status onnx_weights_fill(const char *model_path, const char *directory,
                                  uint64_t *bytes_written, struct error *error);
-
-/* Fills model input `index` by the rule in the model's metadata (seed 0, and ids 0..1, if it has
- * none). */
-collage_status onnx_example_input(const struct graph *graph, uint32_t index, struct tensor *tensor,
-                                  struct error *error);
 
 #endif

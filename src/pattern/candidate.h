@@ -52,6 +52,9 @@ struct candidate_set {
     /* Why a backend did not take a node: refusal[node * registry->count + backend], NULL if it did.
      */
     const char **refusals;
+    bool *asked;       /* as refusals: whether the backend was asked about the node alone */
+    struct hash *seen; /* hash table of the (backend, nodes) that were tried */
+    size_t seen_count, seen_capacity;
 };
 
 collage_status candidate_set_create(const struct graph *graph, struct registry *registry,
@@ -60,6 +63,7 @@ collage_status candidate_set_create(const struct graph *graph, struct registry *
 void candidate_set_destroy(struct candidate_set *set);
 
 /* Adds every variant of the region on that backend, if it is convex, supported and not there yet.
+ * Regions made of views only are left out: their view candidates cost nothing. nodes: ascending.
  * Sets *added (may be NULL) to how many were added. */
 collage_status candidate_set_add(struct candidate_set *set, uint32_t backend, const node_id *nodes,
                                  uint32_t count, const char *pattern, size_t *added,

@@ -104,5 +104,20 @@ collage_status plan_save(const struct plan *plan, const struct graph *graph, con
                          struct error *error);
 /* Reads the file (at most 64 MB) as JSON, with errors that name line and column. */
 collage_status plan_read(const char *path, json_t **out, struct error *error);
+/* Where the model of a plan that was read from plan_file lies: a relative path in the plan is
+ * relative to the plan file. */
+collage_status plan_model_path(const json_t *json, const char *plan_file, char *path, size_t size,
+                               struct error *error);
+
+/* The tensor whose memory this one lies in, at the end of its chain of shares: itself if none. */
+uint32_t plan_tensor_root(const struct plan *plan, uint32_t tensor);
+/* The step that writes each tensor, GRAPH_NONE for inputs, constants and views. writers is as long
+ * as the tensors. */
+void plan_tensor_writers(const struct plan *plan, uint32_t *writers);
+/* The tensor whose contents this one shows: itself, or what it is a view of. */
+uint32_t plan_tensor_owner(const struct plan *plan, const uint32_t *writers, uint32_t tensor);
+/* "Conv+Add+Relu", "reorder", "copy": what a step does, shortened with "..." after 6 operators. */
+void plan_step_describe(const struct plan_step *step, const struct graph *graph, char *text,
+                        size_t size);
 
 #endif

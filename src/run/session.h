@@ -15,16 +15,23 @@ struct session_profile {
     double minimum_ns, median_ns;
 };
 
-/* Strict: a missing backend, another library version or another graph is COLLAGE_ERROR_MISMATCH. */
+/*
+ * Strict: a missing backend, another library version or another graph is COLLAGE_ERROR_MISMATCH.
+ * The plan is one that plan_build or plan_from_json gave for this graph; it is not needed
+ * afterwards, the graph and the registry are. Sessions of one registry are made by one thread at a
+ * time; once made, they share nothing, and each may run in a thread of its own.
+ */
 collage_status session_create(const struct graph *graph, const struct plan *plan,
                               struct registry *registry, struct session **out, struct error *error);
 void session_destroy(struct session *session);
 
-/* inputs, outputs: row-major host memory, in the model's order. */
+/* inputs, outputs: row-major host memory, in the model's order, none overlapping an output. Outputs
+ * are written and read while the plan runs; after a failure their contents are undefined. */
 collage_status session_run(struct session *session, const void *const *inputs, void *const *outputs,
                            struct error *error);
 
-void session_set_profiling(struct session *session, bool on); /* starts anew */
+/* Starts anew; memory for the last 256 runs is allocated here. */
+collage_status session_set_profiling(struct session *session, bool on, struct error *error);
 /* Of plan->steps[index], over the last 256 profiled runs. */
 struct session_profile session_step_profile(const struct session *session, uint32_t index);
 void session_memory(const struct session *session, uint64_t *activation_bytes,

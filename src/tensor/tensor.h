@@ -20,6 +20,7 @@ struct tensor {
 size_t dtype_size(collage_dtype dtype);      /* bytes of an element; 0 if not one of ours */
 const char *dtype_name(collage_dtype dtype); /* "float32", "int64", "bool"... ("?" if unknown) */
 collage_dtype dtype_parse(const char *name); /* COLLAGE_UNDEFINED if unknown */
+bool dtype_is_float(collage_dtype dtype);    /* float16, bfloat16, float32, float64 */
 
 int64_t tensor_elements(const struct tensor *tensor); /* product of dims; 1 for rank 0 */
 uint64_t tensor_bytes(const struct tensor *tensor);   /* elements times element size */
@@ -31,9 +32,12 @@ void dims_print(const int64_t *dims, int32_t rank, char *text, size_t size);
 
 /* Element as a number, whatever its type (float16 and bfloat16 are widened). */
 double tensor_get(const struct tensor *tensor, int64_t index);
+/* Rounds to nearest even; to integers: towards zero, at most the type's limits, 0 for NaN. */
 void tensor_set(struct tensor *tensor, int64_t index, double value);
 /* Integer tensors (and int-valued bool) as int64, exactly. */
 int64_t tensor_get_int(const struct tensor *tensor, int64_t index);
+/* Integer and bool tensors: modulo 2^bits of the element type; bool: not 0. */
+void tensor_set_int(struct tensor *tensor, int64_t index, int64_t value);
 
 /*
  * How far `actual` is from `expected`. Float: error = max |a - e| / max |e| (max |e| at least

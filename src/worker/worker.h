@@ -11,7 +11,7 @@
 #include "measure/sample.h"
 #include "plan/plan.h"
 
-/* What every worker is started with. */
+/* What every worker is started with. Strings and pointers are borrowed: they outlive the worker. */
 struct worker_setup {
     const char *program; /* collage-worker */
     const char *plugin_directories;
@@ -21,6 +21,8 @@ struct worker_setup {
     int32_t threads;
     const struct graph *graph;   /* to check that the worker imports the same graph (hash) */
     const struct oracle *oracle; /* NULL: none */
+    double job_seconds; /* for compiling and checking one candidate, or opening one library, before
+                           it counts as hung; 0: 20 */
     collage_log_fn log;
     void *log_user;
 };

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* translate.c: which operators are known, the choices for each, and the checks common to all. */
+#include "recipe.h"
+
+#include <string.h>
+
+static const struct choice choices_plain[] = {
+    { "plain", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
+};
+
+static const struct choice choices_layouts[] = {
+    { "plain", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
+    { "nhwc", LAYOUT_LAST, LAYOUT_LAST, ALGORITHM_DEFAULT, false },
+    { "blocked", LAYOUT_BLOCKED, LAYOUT_BLOCKED, ALGORITHM_DEFAULT, false },
+};
+
+static const struct choice choices_convolution[] = {
+    { "plain", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
+    { "nhwc", LAYOUT_LAST, LAYOUT_LAST, ALGORITHM_DEFAULT, false },
+    { "blocked", LAYOUT_BLOCKED, LAYOUT_BLOCKED, ALGORITHM_DEFAULT, false },
+    { "plain-nhwc", LAYOUT_PLAIN, LAYOUT_LAST, ALGORITHM_DEFAULT, false },
+    { "plain-blocked", LAYOUT_PLAIN, LAYOUT_BLOCKED, ALGORITHM_DEFAULT, false },
+    { "plain/sum", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, true },
+    { "nhwc/sum", LAYOUT_LAST, LAYOUT_LAST, ALGORITHM_DEFAULT, true },
+    { "blocked/sum", LAYOUT_BLOCKED, LAYOUT_BLOCKED, ALGORITHM_DEFAULT, true },
+};
+
+static const struct choice choices_matmul[] = {
+    { "matmul", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
+    { "inner_product", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_INNER_PRODUCT, false },
+    { "matmul/sum", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, true },
+    { "inner_product/sum", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_INNER_PRODUCT, true },
+};
+
+static const struct choice choices_global[] = {
+    { "plain", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
+    { "nhwc", LAYOUT_LAST, LAYOUT_LAST, ALGORITHM_DEFAULT, false },
+    { "blocked", LAYOUT_BLOCKED, LAYOUT_BLOCKED, ALGORITHM_DEFAULT, false },
+    { "nhwc-plain", LAYOUT_LAST, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
+    { "blocked-plain", LAYOUT_BLOCKED, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
+};
+
+static const struct choice choices_reduction[] = {
+    { "plain", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
+    { "pool", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_POOLING, false },
+    { "pool/nhwc", LAYOUT_LAST, LAYOUT_LAST, ALGORITHM_POOLING, false },
+    { "pool/blocked", LAYOUT_BLOCKED, LAYOUT_BLOCKED, ALGORITHM_POOLING, false },
+    { "pool/nhwc-plain", LAYOUT_LAST, LAYOUT_PLAIN, ALGORITHM_POOLING, false },
+    { "pool/blocked-plain", LAYOUT_BLOCKED, LAYOUT_PLAIN, ALGORITHM_POOLING, false },
+};
+
+#define CHOICES(table) table, sizeof table / sizeof table[0]
+
+/* The operators that a sub-graph may start with. */
+static const struct rule {
+    const char *op_type;
+    bool (*translate)(struct recipe *recipe);
+    const struct choice *choices;
+    size_t choice_count;
+    bool chain; /* others may follow */
+} rules[] = {
+    { "Conv", translate_convolution, CHOICES(choices_convolution), true },
+    { "MatMul", translate_matmul, CHOICES(choices_matmul), true },
+    { "Gemm", translate_gemm, CHOICES(choices_matmul), true },
+    { "MaxPool", translate_pooling, CHOICES(choices_layouts), false },
+    { "AveragePool", translate_pooling, CHOICES(choices_layouts), false },
+    { "GlobalAveragePool", translate_global_pooling, CHOICES(choices_global), false },
+    { "GlobalMaxPool", translate_global_pooling, CHOICES(choices_global), false },
+    { "Softmax", translate_softmax, CHOICES(choices_plain), false },
+    { "LogSoftmax", translate_softmax, CHOICES(choices_plain), false },
+    { "LayerNormalization", translate_layer_norm, CHOICES(choices_plain), false },
+    { "BatchNormalization", translate_batch_norm, CHOICES(choices_layouts), false },
+    { "Concat", translate_concat, CHOICES(choices_layouts), false },
+    { "ReduceMean", translate_reduction, CHOICES(choices_reduction), false },
+    { "ReduceSum", translate_reduction, CHOICES(choices_plain), false },
+    { "ReduceMax", translate_reduction, CHOICES(choices_reduction), false },
+    { "ReduceMin", translate_reduction, CHOICES(choices_plain), false },
+    { "ReduceProd", translate_reduction, CHOICES(choices_plain), false },
+    { "ReduceL1", translate_reduction, CHOICES(choices_plain), false },
+    { "ReduceL2", translate_reduction, CHOICES(choices_plain), false },
+    { "Transpose", translate_transpose, CHOICES(choices_plain), false },
+    { "Identity", translate_identity, CHOICES(choices_plain), false },
+};
+
+/* All others that eltwise.c knows. */
+static const struct rule elementwise_rule = { "", translate_elementwise, CHOICES(choices_layouts),
+                                              true };
+
+static const char *const elementwise[] = {
+    "Relu", "LeakyRelu", "Elu",         "Sigmoid",   "Tanh",  "Abs",   "Sqrt", "Exp",        "Log",
+    "Mish", "Softplus",  "HardSigmoid", "HardSwish", "Swish", "Round", "Neg",  "Reciprocal", "Clip",
+    "Gelu", "Pow",       "Add",         "Sub",       "Mul",   "Div",   "Min",  "Max",        "Sum",
+};
+
+static const struct rule *find_rule(const char *op_type)
+{
+    for (size_t k = 0; k < sizeof rules / sizeof rules[0]; k++) {
+        if (strcmp(rules[k].op_type, op_type) == 0)
+            return &rules[k];
+    }
+    for (size_t k = 0; k < sizeof elementwise / sizeof elementwise[0]; k++) {
+        if (strcmp(elementwise[k], op_type) == 0)
+            return &elementwise_rule;
+    }
+    return NULL;
+}
+
+const struct choice *recipe_choices(const collage_subgraph *graph, size_t *count)
+{
+    const struct rule *rule = graph->node_count ? find_rule(graph->nodes[0]->op_type) : NULL;
+    *count = rule ? rule->choice_count : 0;
+    return rule ? rule->choices : NULL;
+}
+
+static bool check_value(struct recipe *recipe, const collage_value *value)
+{
+    enum { MAX_ELEMENTS = INT32_MAX };
+    int64_t elements = 1;
+    bool constant = value_is_constant(value);
+    if (!constant && value->dtype != COLLAGE_FLOAT32)
+        return refuse(recipe, "'%s' is not float32", value->name);
+    if (value->rank < 0 || value->rank > MAX_RANK)
+        return refuse(recipe, "'%s' has a rank above %d", value->name, MAX_RANK);
+    for (int d = 0; d < value->rank; d++) {
+        if (value->dims[d] < 1 && !constant)
+            return refuse(recipe, "'%s' is empty or its shape is unknown", value->name);
+        if (value->dims[d] > MAX_ELEMENTS / (elements ? elements : 1))
+            return refuse(recipe, "'%s' has more than 2^31 elements", value->name);
+        elements *= value->dims[d];
+    }
+    return true;
+}
+
+static bool check_graph(struct recipe *recipe)
+{
+    const collage_subgraph *graph = recipe->graph;
+    if (graph->node_count == 0 || graph->output_count != 1 ||
+        graph->outputs[0] != graph->nodes[graph->node_count - 1]->outputs[0])
+        return refuse(recipe, "it is no chain with one output");
+    for (uint32_t k = 0; k < graph->value_count; k++) {
+        if (!check_value(recipe, graph->values[k]))
+            return false;
+    }
+    const collage_node *head = graph->nodes[0];
+    if (head->input_count == 0 || head->inputs[0] == COLLAGE_NO_VALUE)
+        return refuse(recipe, "%s lacks its operand", head->op_type);
+    return true;
+}
+
+static void note_output(struct recipe *recipe)
+{
+    const collage_value *out = head_output(recipe);
+    recipe->out_rank = out->rank ? out->rank : 1;
+    recipe->out_dims[0] = 1;
+    for (int d = 0; d < out->rank; d++)
+        recipe->out_dims[d] = out->dims[d];
+}
+
+/* A tensor that is read twice lies in one layout only. */
+static bool check_tags(struct recipe *recipe)
+{
+    for (size_t k = 0; k < recipe->operand_count; k++) {
+        const struct operand *operand = &recipe->operands[k];
+        if (!operand->constant && strcmp(operand->tag, recipe_tag(recipe, operand->value)) != 0)
+            return refuse(recipe, "a tensor would be needed in two layouts");
+    }
+    return true;
+}
+
+bool recipe_translate(struct recipe *recipe, const collage_subgraph *graph,
+                      const collage_target *target, const struct choice *choice,
+                      const collage_variant *variant, collage_message *why)
+{
+    memset(recipe, 0, sizeof *recipe);
+    recipe->graph = graph;
+    recipe->target = target;
+    recipe->choice = choice;
+    recipe->variant = variant;
+    recipe->why = why;
+    recipe->inplace_value = COLLAGE_NO_VALUE;
+    if (!check_graph(recipe))
+        return false;
+    const struct rule *rule = find_rule(graph->nodes[0]->op_type);
+    if (!rule)
+        return refuse(recipe, "%s is not mapped", graph->nodes[0]->op_type);
+    if (!rule->chain && graph->node_count > 1)
+        return refuse(recipe, "%s is run alone", graph->nodes[0]->op_type);
+    note_output(recipe);
+    return chain_collect(recipe) && rule->translate(recipe) && check_tags(recipe);
+}

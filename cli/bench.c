@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* collage bench: the mix and each library alone, side by side. */
+#include <stdlib.h>
+
+#include "shapes.h"
+
+struct settings {
+    int32_t threads;
+    double seconds;
+    struct option_list shapes;
+    bool json, quiet;
+};
+
+static const struct option options[] = {
+    { "threads", 't', OPTION_COUNT, "N", "threads to use on a model (default: the physical cores)",
+      offsetof(struct settings, threads) },
+    { "seconds", 's', OPTION_SECONDS, "TIME", "time to spend on each (default: 20)",
+      offsetof(struct settings, seconds) },
+    SHAPE_OPTION(struct settings),
+    { "json", 0, OPTION_FLAG, NULL, "print one JSON array, an object for each",
+      offsetof(struct settings, json) },
+    { "quiet", 'q', OPTION_FLAG, NULL, "no progress and no warnings",
+      offsetof(struct settings, quiet) },
+};
+
+static collage_status optimize(collage_context *context, const struct settings *settings,
+                               const collage_model *model, collage_plan **plan)
+{
+    const collage_optimize_options choices = { .struct_size = sizeof choices,
+                                               .threads = settings->threads };
+    return collage_optimize(context, model, &choices, plan);
+}
+
+/* What path names: a plan with its model, or a model, which is optimised first. */
+static int load(collage_context *context, const struct settings *settings, const char *path,
+                struct progress *progress, collage_model **model, collage_plan **plan)
+{
+    bool is_plan;
+    int result = file_is_plan(command_bench.name, path, &is_plan);
+    if (result != EXIT_OK)
+        return result;
+    if (is_plan && (settings->threads || settings->shapes.count)) {
+        complain(command_bench.name, "--%s goes with a model, but '%s' is a plan, which pins it",
+                 settings->threads ? "threads" : "shape", path);
+        return EXIT_BAD_INPUT;
+    }
+    collage_status status = COLLAGE_OK;
+    if (is_plan) {
+        status = collage_plan_load(context, path, NULL, model, plan);
+    } else {
+        result = load_model(context, command_bench.name, path, &settings->shapes, model);
+        if (result == EXIT_OK)
+            status = optimize(context, settings, *model, plan);
+    }
+    progress_erase(progress);
+    return status == COLLAGE_OK ? result : complain_of(context, status);
+}
+
+static int bench(collage_context *context, const struct settings *settings, const char *path,
+                 struct progress *progress, FILE *out)
+{
+    collage_model *model = NULL;
+    collage_plan *plan = NULL;
+    int result = load(context, settings, path, progress, &model, &plan);
+    if (result == EXIT_OK) {
+        const collage_bench_options choices = { .struct_size = sizeof choices,
+                                                .seconds = settings->seconds };
+        collage_status status = collage_bench(
+            context, model, plan, &choices,
+            settings->json ? COLLAGE_FORMAT_JSON : COLLAGE_FORMAT_TEXT, write_to_file, out);
+        progress_erase(progress);
+        if (status != COLLAGE_OK)
+            result = complain_of(context, status);
+    }
+    collage_plan_destroy(plan);
+    collage_model_destroy(model);
+    return result;
+}
+
+static int bench_all(const struct settings *settings, const struct operands *operands, FILE *out)
+{
+    struct progress progress;
+    collage_context *context;
+    progress_begin(&progress, settings->quiet);
+    int result = context_create(&progress, &context);
+    if (result != EXIT_OK)
+        return result;
+    fputs(settings->json ? "[\n" : "", out);
+    for (size_t k = 0; k < operands->count && result == EXIT_OK; k++) {
+        const char *path = operands->items[k];
+        if (settings->json)
+            fputs(k ? ",\n" : "", out);
+        else if (operands->count > 1)
+            fprintf(out, "%s%s\n", k ? "\n" : "", path);
+        result = bench(context, settings, path, &progress, out);
+        fflush(out);
+    }
+    fputs(settings->json ? "]\n" : "", out);
+    progress_end(&progress);
+    collage_context_destroy(context);
+    return result;
+}
+
+/* Text is printed as it comes; JSON only when it is whole. */
+static int run(const void *data, const struct operands *operands)
+{
+    const struct settings *settings = data;
+    if (!settings->json)
+        return bench_all(settings, operands, stdout);
+    char *text = NULL;
+    size_t count = 0;
+    FILE *memory = open_memstream(&text, &count);
+    int result = EXIT_FAILED;
+    if (memory) {
+        result = bench_all(settings, operands, memory);
+        if (fclose(memory) == 0 && result == EXIT_OK)
+            fwrite(text, 1, count, stdout);
+    } else {
+        complain(NULL, "out of memory");
+    }
+    free(text);
+    return result;
+}
+
+const struct command command_bench = {
+    .name = "bench",
+    .summary = "Compare the mix with each library alone",
+    .operands = "MODEL|PLAN...",
+    .detail = "Runs a plan and each library alone (a process of its own, its own defaults, the "
+              "same threads)\nin turn, and prints the minimum, the median and the ratio to the "
+              "plan. A model is optimised first.",
+    .operand_minimum = 1,
+    .operand_maximum = SIZE_MAX,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .settings_bytes = sizeof(struct settings),
+    .run = run,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static bool bad(const struct command *command, const struct option *option, const char *value,
+                const char *what, const char *instead)
+{
+    complain(command->name, "--%s: '%s' is not %s; give %s", option->name, value, what, instead);
+    return false;
+}
+
+static bool set_flag(const struct command *command, const struct option *option, void *target,
+                     const char *value)
+{
+    (void)command, (void)option, (void)value;
+    *(bool *)target = true;
+    return true;
+}
+
+static bool set_text(const struct command *command, const struct option *option, void *target,
+                     const char *value)
+{
+    if (!*value)
+        return bad(command, option, value, "a value", option->value);
+    *(const char **)target = value;
+    return true;
+}
+
+static bool set_count(const struct command *command, const struct option *option, void *target,
+                      const char *value)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (end == value || *end)
+        return bad(command, option, value, "a number", "a whole number, such as 2");
+    if (errno || number < 1 || number > 1000000)
+        return bad(command, option, value, "in range", "a whole number from 1 to 1000000");
+    *(int32_t *)target = (int32_t)number;
+    return true;
+}
+
+static bool set_seconds(const struct command *command, const struct option *option, void *target,
+                        const char *value)
+{
+    static const struct {
+        const char *suffix;
+        double seconds;
+    } units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 } };
+    char *end;
+    double number = strtod(value, &end);
+    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
+        if (end == value || strcmp(end, units[k].suffix) != 0 || !isfinite(number))
+            continue;
+        if (number <= 0)
+            return bad(command, option, value, "in range", "a time of more than 0");
+        *(double *)target = number * units[k].seconds;
+        return true;
+    }
+    return bad(command, option, value, "a time", "a number of seconds, or one such as 90s or 5m");
+}
+
+static bool add_to_list(const struct command *command, const struct option *option, void *target,
+                        const char *value)
+{
+    struct option_list *list = target;
+    if (list->count == OPTION_LIST_MAXIMUM) {
+        complain(command->name, "--%s: given more than %d times", option->name,
+                 OPTION_LIST_MAXIMUM);
+        return false;
+    }
+    list->items[list->count++] = value;
+    return true;
+}
+
+typedef bool (*option_setter)(const struct command *command, const struct option *option,
+                              void *target, const char *value);
+static const option_setter setters[] = {
+    [OPTION_FLAG] = set_flag,       [OPTION_TEXT] = set_text,    [OPTION_COUNT] = set_count,
+    [OPTION_SECONDS] = set_seconds, [OPTION_LIST] = add_to_list,
+};
+
+/* The option that argument names; *value: what follows in the same argument, or NULL. */
+static const struct option *find_option(const struct command *command, const char *argument,
+                                        const char **value)
+{
+    *value = NULL;
+    bool is_long = argument[1] == '-';
+    const char *equals = is_long ? strchr(argument, '=') : NULL;
+    size_t length = equals ? (size_t)(equals - argument) - 2 : strlen(argument + 1) - is_long;
+    for (size_t k = 0; k < command->option_count; k++) {
+        const struct option *option = &command->options[k];
+        if (is_long) {
+            if (strlen(option->name) != length || strncmp(option->name, argument + 2, length) != 0)
+                continue;
+            *value = equals ? equals + 1 : NULL;
+            return option;
+        }
+        if (option->letter && option->letter == argument[1]) {
+            *value = argument[2] ? argument + 2 : NULL;
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static bool check_operands(const struct command *command, const struct operands *operands)
+{
+    if (operands->count < command->operand_minimum) {
+        complain(command->name, "%s is missing; see 'collage %s --help'", command->operands,
+                 command->name);
+        return false;
+    }
+    if (operands->count > command->operand_maximum) {
+        complain(command->name, "'%s' is one argument too many; see 'collage %s --help'",
+                 operands->items[command->operand_maximum], command->name);
+        return false;
+    }
+    return true;
+}
+
+enum options_result options_parse(const struct command *command, int argc, char **argv,
+                                  void *settings, struct operands *operands)
+{
+    bool options_ended = false;
+    for (int k = 0; k < argc; k++) {
+        const char *argument = argv[k];
+        if (options_ended || argument[0] != '-' || !argument[1]) {
+            operands->items[operands->count++] = argument;
+            continue;
+        }
+        if (strcmp(argument, "--") == 0) {
+            options_ended = true;
+            continue;
+        }
+        if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+            return OPTIONS_HELP;
+        const char *value;
+        const struct option *option = find_option(command, argument, &value);
+        if (!option) {
+            complain(command->name, "there is no option '%s'; see 'collage %s --help'", argument,
+                     command->name);
+            return OPTIONS_BAD;
+        }
+        if (option->kind == OPTION_FLAG && value) {
+            complain(command->name, "--%s takes no value, but got '%s'", option->name, value);
+            return OPTIONS_BAD;
+        }
+        if (option->kind != OPTION_FLAG && !value) {
+            if (k + 1 == argc) {
+                complain(command->name, "--%s needs a value: %s", option->name, option->value);
+                return OPTIONS_BAD;
+            }
+            value = argv[++k];
+        }
+        if (!setters[option->kind](command, option, (char *)settings + option->offset, value))
+            return OPTIONS_BAD;
+    }
+    return check_operands(command, operands) ? OPTIONS_RUN : OPTIONS_BAD;
+}
+
+static void help_row(FILE *file, const struct option *option)
+{
+    char left[64];
+    snprintf(left, sizeof left, "--%s%s%s", option->name, option->value ? " " : "",
+             option->value ? option->value : "");
+    if (option->letter)
+        fprintf(file, "  -%c, ", option->letter);
+    else
+        fprintf(file, "      ");
+    fprintf(file, "%-22s  %s\n", left, option->help);
+}
+
+void options_help(const struct command *command, FILE *file)
+{
+    static const struct option help = { .name = "help", .letter = 'h', .help = "print this text" };
+    fprintf(file, "Usage: collage %s%s%s [OPTION...]\n\n%s\n\nOptions:\n", command->name,
+            command->operands ? " " : "", command->operands ? command->operands : "",
+            command->detail);
+    for (size_t k = 0; k < command->option_count; k++)
+        help_row(file, &command->options[k]);
+    help_row(file, &help);
+}

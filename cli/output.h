@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output.h: a file that appears whole or not at all: written beside its place, then moved. */
+#ifndef COLLAGE_CLI_OUTPUT_H
+#define COLLAGE_CLI_OUTPUT_H
+
+#include <stdio.h>
+
+struct output {
+    const char *path;
+    char *temporary;
+    FILE *file;
+};
+
+/* Whether path could be written, before the work that makes its contents. 0, or an exit status
+ * after complaining. */
+int output_check(const char *command, const char *path);
+
+int output_open(const char *command, const char *path, struct output *output);
+/* Moves the file into its place; 0, or an exit status after complaining, with nothing left. */
+int output_commit(const char *command, struct output *output);
+/* Leaves nothing. */
+void output_abort(struct output *output);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Columns besides the last one, which is cut to what the terminal leaves. */
+enum { FIXED_COLUMNS = 62, NAME_COLUMNS = 24 };
+
+static double total_of(const collage_session *session)
+{
+    double total = 0;
+    for (size_t k = 0; k < collage_session_step_count(session); k++) {
+        collage_step_profile step = { .struct_size = sizeof step };
+        if (collage_session_step(session, k, &step) == COLLAGE_OK)
+            total += step.median_ns;
+    }
+    return total;
+}
+
+static void print_microseconds(FILE *file, double nanoseconds)
+{
+    if (nanoseconds > 0)
+        fprintf(file, " %9.1f", nanoseconds * 1e-3);
+    else
+        fprintf(file, " %9s", "-");
+}
+
+int profile_print(const collage_session *session, FILE *file)
+{
+    int columns = isatty(fileno(file)) ? terminal_columns(fileno(file)) : 200;
+    int rest = columns - FIXED_COLUMNS - NAME_COLUMNS;
+    size_t ops_size = (size_t)(rest < 12 ? 12 : rest) + 1;
+    double total = total_of(session);
+    fprintf(file, "\n%4s  %-12s %9s %9s %9s %6s  %-*s  %s\n", "step", "backend", "median us",
+            "minimum", "predicted", "share", NAME_COLUMNS, "name", "operators");
+    for (size_t k = 0; k < collage_session_step_count(session); k++) {
+        collage_step_profile step = { .struct_size = sizeof step };
+        collage_status status = collage_session_step(session, k, &step);
+        if (status != COLLAGE_OK)
+            return complain_of(NULL, status);
+        char name[NAME_COLUMNS + 1], ops[256];
+        clean_text(name, sizeof name, step.name);
+        clean_text(ops, ops_size < sizeof ops ? ops_size : sizeof ops, step.ops);
+        fprintf(file, "%4zu  %-12s", k, step.backend);
+        print_microseconds(file, step.median_ns);
+        print_microseconds(file, step.minimum_ns);
+        print_microseconds(file, step.predicted_ns);
+        fprintf(file, " %5.1f%%  %-*s  %s\n", total > 0 ? step.median_ns * 100 / total : 0,
+                NAME_COLUMNS, name, ops);
+    }
+    fprintf(file, "%4s  %-12s %9.1f\n", "", "total", total * 1e-3);
+    return EXIT_OK;
+}

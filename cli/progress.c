@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "progress.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* A signal handler has no other way to reach anything. */
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static void watch_interrupt(void (*handler)(int), unsigned flags)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = (int)flags;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+void progress_begin(struct progress *progress, bool quiet)
+{
+    memset(progress, 0, sizeof *progress);
+    const char *term = getenv("TERM");
+    progress->quiet = quiet;
+    progress->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+    clock_gettime(CLOCK_MONOTONIC, &progress->started);
+    watch_interrupt(on_interrupt, (unsigned)SA_RESETHAND | (unsigned)SA_RESTART);
+}
+
+void progress_erase(struct progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\033[K", stderr);
+    progress->drawn = false;
+}
+
+void progress_end(struct progress *progress)
+{
+    progress_erase(progress);
+    watch_interrupt(SIG_DFL, 0);
+}
+
+static const char *stage_title(const char *stage)
+{
+    static const struct {
+        const char *stage, *title;
+    } titles[] = {
+        { "reference", "Computing the reference" },
+        { "measure", "Measuring" },
+        { "place", "Placing" },
+        { "race", "Racing the best plans" },
+    };
+    for (size_t k = 0; k < sizeof titles / sizeof titles[0]; k++)
+        if (strcmp(titles[k].stage, stage) == 0)
+            return titles[k].title;
+    return stage;
+}
+
+static long seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long)(now.tv_sec - start->tv_sec);
+}
+
+enum { BAR_CELLS = 24 };
+
+/* "Measuring [======            ]  25 %  0:12  what", cut to the terminal. */
+static void draw_bar(struct progress *progress, const collage_progress *now, size_t percent)
+{
+    char title[40], detail[256], bar[BAR_CELLS + 1], line[512];
+    clean_text(title, sizeof title, stage_title(now->stage));
+    clean_text(detail, sizeof detail, now->detail ? now->detail : "");
+    size_t filled = percent * BAR_CELLS / 100;
+    memset(bar, ' ', BAR_CELLS);
+    memset(bar, '=', filled);
+    bar[BAR_CELLS] = '\0';
+    long seconds = seconds_since(&progress->started);
+    snprintf(line, sizeof line, "%s [%s] %3zu %%  %ld:%02ld  %s", title, bar, percent, seconds / 60,
+             seconds % 60, detail);
+    char shown[sizeof line];
+    size_t columns = (size_t)terminal_columns(STDERR_FILENO); /* the last column would wrap */
+    clean_text(shown, columns < sizeof shown ? columns : sizeof shown, line);
+    fprintf(stderr, "\r%s\033[K", shown);
+    fflush(stderr);
+    progress->drawn = true;
+}
+
+/* A line at a new stage, and at each tenth of it unless that is less than a second later. */
+static void report_line(struct progress *progress, const collage_progress *now, size_t percent,
+                        bool new_stage)
+{
+    long seconds = seconds_since(&progress->started);
+    bool due = percent / 10 > progress->tenth && seconds > progress->reported_at;
+    if (!new_stage && !due)
+        return;
+    progress->tenth = percent / 10;
+    progress->reported_at = seconds;
+    char title[40];
+    clean_text(title, sizeof title, stage_title(now->stage));
+    fprintf(stderr, "%s: %zu of %zu (%zu %%), %ld s\n", title, now->done, now->total, percent,
+            seconds);
+}
+
+bool progress_update(void *user, const collage_progress *now)
+{
+    struct progress *progress = user;
+    if (interrupted) {
+        progress_erase(progress);
+        return false;
+    }
+    if (progress->quiet)
+        return true;
+    size_t done = now->done < now->total ? now->done : now->total;
+    size_t percent = now->total ? (size_t)((double)done * 100.0 / (double)now->total) : 0;
+    bool new_stage = strcmp(progress->stage, now->stage) != 0;
+    if (new_stage)
+        clean_text(progress->stage, sizeof progress->stage, now->stage);
+    if (progress->terminal)
+        draw_bar(progress, now, percent);
+    else
+        report_line(progress, now, percent, new_stage);
+    return true;
+}
+
+void progress_log(void *user, collage_log_level level, const char *line)
+{
+    struct progress *progress = user;
+    if (progress->quiet || level > COLLAGE_LOG_WARNING)
+        return;
+    progress_erase(progress);
+    complain(NULL, "%s: %s", level == COLLAGE_LOG_ERROR ? "error" : "warning", line);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shapes.h: the option --shape NAME=1x3x224x224 of the commands that load a model. */
+#ifndef COLLAGE_CLI_SHAPES_H
+#define COLLAGE_CLI_SHAPES_H
+
+#include "cli.h"
+
+#define SHAPE_OPTION(settings)                                                                     \
+    {                                                                                              \
+        .name = "shape", .kind = OPTION_LIST, .value = "NAME=DIMS",                                \
+        .help = "shape of an input, such as input=1x3x224x224; repeat for more",                   \
+        .offset = offsetof(settings, shapes)                                                       \
+    }
+
+struct shape_list {
+    collage_shape items[OPTION_LIST_MAXIMUM];
+    size_t count;
+};
+
+/* 0, or an exit status after complaining. The names are owned: free with shapes_free. */
+int shapes_parse(const char *command, const struct option_list *texts, struct shape_list *shapes);
+void shapes_free(struct shape_list *shapes);
+
+/* Loads the model at path with those shapes. 0, or an exit status after complaining. */
+int load_model(collage_context *context, const char *command, const char *path,
+               const struct option_list *texts, collage_model **out);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handles.h"
+
+const char *collage_version(void)
+{
+#define TEXT_OF(x)            #x
+#define VERSION_TEXT(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
+    return VERSION_TEXT(COLLAGE_VERSION_MAJOR, COLLAGE_VERSION_MINOR, COLLAGE_VERSION_PATCH);
+#undef VERSION_TEXT
+#undef TEXT_OF
+}
+
+struct error *context_begin(collage_context *context)
+{
+    error_clear(&context->error);
+    return &context->error;
+}
+
+const char *collage_context_message(const collage_context *context)
+{
+    return context ? context->error.text : "";
+}
+
+/* An object of this library, for dladdr. */
+static const char anchor;
+
+/* Joins with the folder of this library (that of the program, if linked statically). */
+static char *beside_library(const char *relative)
+{
+    Dl_info info;
+    char folder[PATH_MAX];
+    if (!dladdr(&anchor, &info) || !info.dli_fname ||
+        !realpath(info.dli_fname, folder))
+        return memory_copy_string(relative);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    struct text text = { 0 };
+    text_format(&text, "%s/%s", folder, relative);
+    return text.failed ? NULL : text.bytes;
+}
+
+static char *default_cache(void)
+{
+    const char *set = getenv("COLLAGE_CACHE");
+    if (set && *set)
+        return memory_copy_string(set);
+    const char *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    struct text text = { 0 };
+    if (xdg && *xdg == '/')
+        text_format(&text, "%s/collage", xdg);
+    else
+        text_format(&text, "%s/.cache/collage", home && *home ? home : "/tmp");
+    return text.failed ? NULL : text.bytes;
+}
+
+/* In a build tree the plugins lie in lib/plugins; installed, in lib/collage/plugins. */
+static char *default_plugins(void)
+{
+    const char *set = getenv("COLLAGE_PLUGINS");
+    if (set)
+        return memory_copy_string(set);
+    char *built = beside_library("plugins");
+    if (!built || file_exists(built))
+        return built;
+    memory_free(built);
+    return beside_library("collage/plugins");
+}
+
+static char *default_worker(void)
+{
+    const char *set = getenv("COLLAGE_WORKER");
+    if (set && *set)
+        return memory_copy_string(set);
+    char *built = beside_library("../bin/collage-worker");
+    if (!built || file_exists(built))
+        return built;
+    memory_free(built);
+    return beside_library("collage/collage-worker");
+}
+
+static char *choose(const char *given, char *(*fallback)(void))
+{
+    return given ? memory_copy_string(given) : fallback();
+}
+
+collage_status collage_context_create(const collage_context_options *options, collage_context **out)
+{
+    static const collage_context_options defaults = { .struct_size = sizeof defaults };
+    if (!out)
+        return COLLAGE_ERROR_ARGUMENT;
+    *out = NULL;
+    if (!options)
+        options = &defaults;
+    if (options->struct_size < sizeof *options)
+        return COLLAGE_ERROR_ARGUMENT;
+    collage_context *context = memory_alloc(sizeof *context);
+    if (!context)
+        return COLLAGE_ERROR_MEMORY;
+    context->log = options->log;
+    context->progress = options->progress;
+    context->user = options->user;
+    context->cache_directory = choose(options->cache_directory, default_cache);
+    context->plugin_directories = choose(options->plugin_directory, default_plugins);
+    context->worker_program = choose(options->worker_program, default_worker);
+    collage_status status = COLLAGE_ERROR_MEMORY;
+    if (context->cache_directory && context->plugin_directories && context->worker_program)
+        status = registry_create(context->plugin_directories, context->log, context->user,
+                                 &context->registry, &context->error);
+    if (status != COLLAGE_OK) {
+        if (context->log)
+            context->log(context->user, COLLAGE_LOG_ERROR, context->error.text);
+        collage_context_destroy(context);
+        return status;
+    }
+    *out = context;
+    return COLLAGE_OK;
+}
+
+void collage_context_destroy(collage_context *context)
+{
+    if (!context)
+        return;
+    registry_destroy(context->registry);
+    memory_free(context->cache_directory);
+    memory_free(context->plugin_directories);
+    memory_free(context->worker_program);
+    memory_free(context);
+}
+
+size_t collage_backend_count(const collage_context *context)
+{
+    return context->registry->count;
+}
+
+/* Asks all libraries at once, in a worker: none is loaded into the caller's process. */
+static collage_status describe_all(collage_context *context, struct error *error)
+{
+    struct worker_setup setup = { .program = context->worker_program,
+                                  .plugin_directories = context->plugin_directories,
+                                  .threads = registry_host_target(0).threads,
+                                  .log = context->log,
+                                  .log_user = context->user };
+    struct worker *worker;
+    collage_status status = worker_create(&setup, &worker, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = worker_describe_backends(worker, context->registry, error);
+    worker_destroy(worker);
+    context->described = status == COLLAGE_OK;
+    return status;
+}
+
+collage_status collage_backend_describe(collage_context *context, size_t index,
+                                        collage_backend_info *info)
+{
+    struct error *error = context_begin(context);
+    if (index >= context->registry->count || !info || info->struct_size < sizeof *info)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "there is no backend number %zu", index);
+    if (!context->described) {
+        collage_status status = describe_all(context, error);
+        if (status != COLLAGE_OK)
+            return status;
+    }
+    const struct backend_entry *entry = &context->registry->entries[index];
+    info->name = entry->name;
+    info->kind = !entry->api                               ? ""
+                 : entry->api->kind == COLLAGE_GRAPH_LEVEL ? "graph-level"
+                                                           : "op-level";
+    info->version = entry->version;
+    info->file = entry->file;
+    info->problem = entry->problem;
+    return COLLAGE_OK;
+}

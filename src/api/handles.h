@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* handles.h: what the opaque types of collage.h hold. */
+#ifndef COLLAGE_API_HANDLES_H
+#define COLLAGE_API_HANDLES_H
+
+#include "base/text.h"
+#include "pipeline.h"
+#include "run/session.h"
+
+struct collage_context {
+    struct error error;
+    struct registry *registry;
+    char *cache_directory, *plugin_directories, *worker_program;
+    collage_log_fn log;
+    collage_progress_fn progress;
+    void *user;
+    bool described; /* the libraries have been asked for their versions */
+};
+
+struct collage_model {
+    struct graph *graph;
+    char *path; /* absolute */
+    struct arena *arena;
+    collage_shape *shapes;
+    size_t shape_count;
+};
+
+struct collage_plan {
+    struct plan *plan;
+};
+
+struct collage_session {
+    struct session *session;
+    struct error error;
+    const struct graph *graph;
+    const struct plan *plan;
+    const void **inputs;
+    void **outputs;
+    char (*step_ops)[160];
+};
+
+/* Begins an API call: forgets the last failure. */
+struct error *context_begin(collage_context *context);
+
+collage_status model_wrap(struct graph *graph, const char *path, const collage_shape *shapes,
+                          size_t shape_count, collage_model **out, struct error *error);
+
+/* Settings of a search with the context's paths, callbacks and registry. */
+struct optimizer_settings settings_of(collage_context *context, const collage_model *model);
+
+/* The tensor of ours that a DLTensor shows, checked against what the model wants. `what`: "input"
+ * or "output". */
+collage_status dltensor_check(const DLTensor *tensor, const struct value *wanted, const char *what,
+                              void **data, struct error *error);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <string.h>
+
+#include "api/handles.h"
+#include "report/report.h"
+
+struct optimizer_settings settings_of(collage_context *context, const collage_model *model)
+{
+    return (struct optimizer_settings){ .graph = model->graph,
+                                        .model_path = model->path,
+                                        .shapes = model->shapes,
+                                        .shape_count = model->shape_count,
+                                        .registry = context->registry,
+                                        .plugin_directories = context->plugin_directories,
+                                        .worker_program = context->worker_program,
+                                        .cache_directory = context->cache_directory,
+                                        .budget_seconds = 300,
+                                        .race_seconds = 20,
+                                        .log = context->log,
+                                        .progress = context->progress,
+                                        .user = context->user };
+}
+
+void collage_plan_destroy(collage_plan *plan)
+{
+    if (!plan)
+        return;
+    plan_destroy(plan->plan);
+    memory_free(plan);
+}
+
+static collage_status wrap(struct plan *plan, collage_plan **out, struct error *error)
+{
+    collage_plan *handle = memory_alloc(sizeof *handle);
+    if (!handle) {
+        plan_destroy(plan);
+        return error_memory(error);
+    }
+    handle->plan = plan;
+    *out = handle;
+    return COLLAGE_OK;
+}
+
+collage_status collage_optimize(collage_context *context, const collage_model *model,
+                                const collage_optimize_options *options, collage_plan **out)
+{
+    static const collage_optimize_options defaults = { .struct_size = sizeof defaults };
+    struct error *error = context_begin(context);
+    if (!options)
+        options = &defaults;
+    if (!model || !out || options->struct_size < sizeof *options)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "collage_optimize: a pointer is NULL or struct_size is not set");
+    *out = NULL;
+    if (options->threads < 0 || options->threads > 4096)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "%d threads: give 1 to 4096, or 0 for all",
+                         options->threads);
+    struct optimizer_settings settings = settings_of(context, model);
+    settings.backends = options->backends;
+    settings.threads = options->threads;
+    settings.remeasure = options->remeasure;
+    if (options->budget_seconds > 0)
+        settings.budget_seconds = options->budget_seconds;
+    struct plan *plan;
+    collage_status status = pipeline_optimize(&settings, &plan, error);
+    if (status != COLLAGE_OK)
+        return status;
+    return wrap(plan, out, error);
+}
+
+/* The header says which model and shapes; the graph then proves that the rest fits. */
+static collage_status load_model(const char *path, const char *model_path, const json_t *json,
+                                 collage_model **out, struct error *error)
+{
+    struct plan *header = NULL;
+    char found[PATH_MAX];
+    struct graph *graph = NULL;
+    collage_status status = plan_from_json(json, NULL, &header, error);
+    if (status == COLLAGE_OK && !model_path) {
+        status = plan_model_path(json, path, found, sizeof found, error);
+        model_path = found;
+    }
+    if (status == COLLAGE_OK)
+        status = pipeline_load(model_path, header->shapes, header->shape_count, &graph, error);
+    if (status == COLLAGE_OK)
+        status = model_wrap(graph, model_path, header->shapes, header->shape_count, out, error);
+    plan_destroy(header);
+    return status;
+}
+
+collage_status collage_plan_load(collage_context *context, const char *path, const char *model_path,
+                                 collage_model **model, collage_plan **plan)
+{
+    struct error *error = context_begin(context);
+    if (!path || !model || !plan)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_plan_load: a pointer is NULL");
+    *model = NULL;
+    *plan = NULL;
+    json_t *json = NULL;
+    collage_model *loaded = NULL;
+    struct plan *made = NULL;
+    collage_status status = plan_read(path, &json, error);
+    if (status == COLLAGE_OK)
+        status = load_model(path, model_path, json, &loaded, error);
+    if (status == COLLAGE_OK)
+        status = plan_from_json(json, loaded->graph, &made, error);
+    if (status == COLLAGE_OK)
+        status = wrap(made, plan, error);
+    json_decref(json);
+    if (status != COLLAGE_OK) {
+        error_prefix(error, "plan '%s'", path);
+        collage_model_destroy(loaded);
+        return status;
+    }
+    *model = loaded;
+    return COLLAGE_OK;
+}
+
+collage_status collage_plan_save(collage_context *context, const collage_model *model,
+                                 const collage_plan *plan, const char *path)
+{
+    struct error *error = context_begin(context);
+    if (!model || !plan || !path)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_plan_save: a pointer is NULL");
+    return plan_save(plan->plan, model->graph, path, error);
+}
+
+static collage_status hand_over(const struct text *text, collage_write_fn write, void *user,
+                                struct error *error)
+{
+    if (text->failed)
+        return error_memory(error);
+    if (!text_write(text, write, user))
+        return error_set(error, COLLAGE_ERROR_IO, "the report could not be written");
+    return COLLAGE_OK;
+}
+
+collage_status collage_plan_report(collage_context *context, const collage_model *model,
+                                   const collage_plan *plan, collage_format format,
+                                   collage_write_fn write, void *user)
+{
+    struct error *error = context_begin(context);
+    if (!model || !plan || !write)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_plan_report: a pointer is NULL");
+    struct text text = { 0 };
+    collage_status status = report_plan(model->graph, plan->plan, format, &text, error);
+    if (status == COLLAGE_OK)
+        status = hand_over(&text, write, user, error);
+    text_free(&text);
+    return status;
+}
+
+collage_status collage_bench(collage_context *context, const collage_model *model,
+                             const collage_plan *plan, const collage_bench_options *options,
+                             collage_format format, collage_write_fn write, void *user)
+{
+    struct error *error = context_begin(context);
+    if (!model || !plan || !write || (options && options->struct_size < sizeof *options))
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "collage_bench: a pointer is NULL or struct_size is not set");
+    struct optimizer_settings settings = settings_of(context, model);
+    settings.threads = plan->plan->threads;
+    if (options && options->seconds > 0)
+        settings.race_seconds = options->seconds;
+    struct text text = { 0 };
+    collage_status status = pipeline_bench(&settings, plan->plan, error);
+    if (status == COLLAGE_OK)
+        status = report_results(model->graph, plan->plan, format, &text, error);
+    if (status == COLLAGE_OK)
+        status = hand_over(&text, write, user, error);
+    text_free(&text);
+    return status;
+}
+
+collage_status collage_verify(collage_context *context, const collage_model *model,
+                              const collage_plan *plan, collage_verification *result)
+{
+    struct error *error = context_begin(context);
+    if (!model || !result || result->struct_size < sizeof *result)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "collage_verify: a pointer is NULL or struct_size is not set");
+    struct optimizer_settings settings = settings_of(context, model);
+    settings.threads = plan ? plan->plan->threads : 0;
+    return pipeline_verify(&settings, plan ? plan->plan : NULL, result, error);
+}

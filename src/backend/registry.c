@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/registry.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/machine.h"
+#include "backend/plugin.h"
+#include "backend/reference_backend.h"
+#include "onnx/onnx.h"
+
+/* ---- the host's services ---- */
+
+struct host_context {
+    collage_log_fn log;
+    void *user;
+};
+
+static void host_log(void *context, collage_log_level level, const char *line)
+{
+    const struct host_context *host = context;
+    if (host->log)
+        host->log(host->user, level, line);
+}
+
+static collage_status host_export_onnx(void *context, const collage_subgraph *subgraph,
+                                       uint64_t inline_limit, void **bytes, size_t *count,
+                                       collage_message *message)
+{
+    (void)context;
+    return onnx_export(subgraph, inline_limit, bytes, count, message);
+}
+
+static void host_release(void *context, void *bytes)
+{
+    (void)context;
+    memory_free(bytes);
+}
+
+static bool make_host(struct registry *registry, collage_log_fn log, void *user)
+{
+    struct host_context *context = arena_alloc(registry->arena, sizeof *context);
+    if (!context)
+        return false;
+    *context = (struct host_context){ log, user };
+    registry->host = (collage_host){ .struct_size = sizeof registry->host,
+                                     .context = context,
+                                     .log = host_log,
+                                     .export_onnx = host_export_onnx,
+                                     .release = host_release };
+    return true;
+}
+
+/* ---- finding the plugins ---- */
+
+/* The paths of the plugins, in the order of the directories and by name within each. */
+struct path_list {
+    char **items;
+    size_t count, capacity;
+};
+
+static void path_list_free(struct path_list *list)
+{
+    for (size_t k = 0; k < list->count; k++)
+        memory_free(list->items[k]);
+    memory_free(list->items);
+}
+
+static bool path_list_add(struct path_list *list, const char *directory, const char *name)
+{
+    if (!memory_grow((void **)&list->items, &list->capacity, list->count, sizeof *list->items))
+        return false;
+    size_t bytes = strlen(directory) + strlen(name) + 2;
+    char *path = memory_alloc(bytes);
+    if (!path)
+        return false;
+    snprintf(path, bytes, "%s/%s", directory, name);
+    list->items[list->count++] = path;
+    return true;
+}
+
+static bool is_plugin_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > strlen("collage_.so") && !strncmp(name, "collage_", 8) &&
+           !strcmp(name + length - 3, ".so");
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static collage_status scan_directory(const struct registry *registry, const char *directory,
+                                     struct path_list *list, struct error *error)
+{
+    DIR *folder = opendir(directory);
+    if (!folder) {
+        char line[512];
+        snprintf(line, sizeof line, "plugin directory '%.300s': %s", directory, strerror(errno));
+        registry->host.log(registry->host.context, COLLAGE_LOG_WARNING, line);
+        return COLLAGE_OK;
+    }
+    size_t first = list->count;
+    collage_status status = COLLAGE_OK;
+    for (struct dirent *entry; status == COLLAGE_OK && (entry = readdir(folder));)
+        if (is_plugin_name(entry->d_name) && !path_list_add(list, directory, entry->d_name))
+            status = error_memory(error);
+    closedir(folder);
+    if (list->count > first)
+        qsort(list->items + first, list->count - first, sizeof *list->items, compare_paths);
+    return status;
+}
+
+static collage_status scan_directories(const struct registry *registry, const char *directories,
+                                       struct path_list *list, struct error *error)
+{
+    char *copy = memory_copy_string(directories);
+    if (!copy)
+        return error_memory(error);
+    collage_status status = COLLAGE_OK;
+    char *rest = copy;
+    for (char *one; status == COLLAGE_OK && (one = strsep(&rest, ":"));)
+        if (*one)
+            status = scan_directory(registry, one, list, error);
+    memory_free(copy);
+    return status;
+}
+
+/* ---- the entries ---- */
+
+/* "onednn" of "/folder/collage_onednn.so": the name of a plugin that cannot tell its own. */
+static const char *name_of_file(struct arena *arena, const char *path)
+{
+    const char *base = strrchr(path, '/');
+    base = (base ? base + 1 : path) + strlen("collage_");
+    return arena_format(arena, "%.*s", (int)(strlen(base) - strlen(".so")), base);
+}
+
+static bool name_is_taken(const struct registry *registry, const char *name)
+{
+    uint32_t found = registry_find(registry, name);
+    return found != UINT32_MAX && registry->entries[found].api;
+}
+
+static collage_status add_plugin(struct registry *registry, const char *path, struct error *error)
+{
+    struct error problem = { 0 };
+    struct backend_entry entry = { .problem = "", .version = "" };
+    collage_status status =
+        plugin_load(registry->arena, path, &entry.api, &entry.library, &problem);
+    if (status == COLLAGE_ERROR_MEMORY)
+        return error_memory(error);
+    if (entry.api && name_is_taken(registry, entry.api->name)) {
+        error_set(&problem, COLLAGE_ERROR_BACKEND,
+                  "a backend of the name '%s' is there already: give the plugin another name",
+                  entry.api->name);
+        entry.api = NULL;
+    }
+    if (problem.status != COLLAGE_OK)
+        entry.problem = arena_string(registry->arena, problem.text);
+    entry.file = arena_string(registry->arena, path);
+    entry.name = entry.api ? arena_string(registry->arena, entry.api->name)
+                           : name_of_file(registry->arena, path);
+    if (!entry.problem || !entry.file || !entry.name)
+        return error_memory(error);
+    registry->entries[registry->count++] = entry;
+    return COLLAGE_OK;
+}
+
+static collage_status add_entries(struct registry *registry, const char *directories,
+                                  struct error *error)
+{
+    struct path_list list = { 0 };
+    collage_status status = scan_directories(registry, directories, &list, error);
+    if (status == COLLAGE_OK) {
+        registry->entries = arena_array(registry->arena, list.count + 1, sizeof *registry->entries);
+        if (!registry->entries)
+            status = error_memory(error);
+    }
+    if (status == COLLAGE_OK) {
+        const collage_backend_api *reference = reference_backend();
+        registry->entries[REGISTRY_REFERENCE] = (struct backend_entry){
+            .api = reference, .name = reference->name, .file = "", .problem = "", .version = ""
+        };
+        registry->count = 1;
+    }
+    for (size_t k = 0; status == COLLAGE_OK && k < list.count; k++)
+        status = add_plugin(registry, list.items[k], error);
+    path_list_free(&list);
+    return status;
+}
+
+collage_status registry_create(const char *directories, collage_log_fn log, void *user,
+                               struct registry **out, struct error *error)
+{
+    *out = NULL;
+    struct registry *registry = memory_alloc(sizeof *registry);
+    if (!registry)
+        return error_memory(error);
+    registry->arena = arena_create();
+    collage_status status = registry->arena && make_host(registry, log, user)
+                                ? add_entries(registry, directories, error)
+                                : error_memory(error);
+    if (status != COLLAGE_OK) {
+        registry_destroy(registry);
+        return status;
+    }
+    *out = registry;
+    return COLLAGE_OK;
+}
+
+void registry_destroy(struct registry *registry)
+{
+    if (!registry)
+        return;
+    for (uint32_t k = 0; k < registry->count; k++)
+        if (registry->entries[k].open)
+            registry->entries[k].api->close(registry->entries[k].open);
+    if (registry->arena)
+        arena_destroy(registry->arena);
+    memory_free(registry);
+}
+
+uint32_t registry_find(const struct registry *registry, const char *name)
+{
+    uint32_t malformed = UINT32_MAX;
+    for (uint32_t k = 0; k < registry->count; k++) {
+        if (strcmp(registry->entries[k].name, name) != 0)
+            continue;
+        if (registry->entries[k].api)
+            return k;
+        malformed = malformed == UINT32_MAX ? k : malformed;
+    }
+    return malformed;
+}
+
+/* ---- the thread contract ---- */
+
+/* Too late for libgomp if it is loaded already: it has read its variables. */
+static void warn_if_too_late(const struct registry *registry, const char *backend, const char *name)
+{
+    if (strncmp(name, "GOMP_", 5) != 0)
+        return;
+    void *libgomp = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!libgomp)
+        return;
+    dlclose(libgomp);
+    char line[512];
+    snprintf(line, sizeof line,
+             "libgomp was loaded before %s could be set for backend %s: its idle threads may "
+             "spin; set %s before starting this program",
+             name, backend, name);
+    registry->host.log(registry->host.context, COLLAGE_LOG_WARNING, line);
+}
+
+/* Replaces the first "{threads}" of value. */
+static void expand_threads(const char *value, int32_t threads, char *out, size_t size)
+{
+    static const char mark[] = "{threads}";
+    const char *at = strstr(value, mark);
+    if (at)
+        snprintf(out, size, "%.*s%d%s", (int)(at - value), value, threads, at + strlen(mark));
+    else
+        snprintf(out, size, "%s", value);
+}
+
+static void set_variable(const struct registry *registry, const char *backend,
+                         const char *assignment, int32_t threads)
+{
+    char name[256], value[512];
+    const char *equals = strchr(assignment, '=');
+    snprintf(name, sizeof name, "%.*s", (int)(equals - assignment), assignment);
+    if (getenv(name))
+        return;
+    warn_if_too_late(registry, backend, name);
+    expand_threads(equals + 1, threads, value, sizeof value);
+    if (setenv(name, value, 0) != 0)
+        registry->host.log(registry->host.context, COLLAGE_LOG_WARNING,
+                           "out of memory while setting the environment of a backend");
+}
+
+void registry_set_environment(const struct registry *registry, int32_t threads)
+{
+    for (uint32_t k = 0; k < registry->count; k++) {
+        const struct backend_entry *entry = &registry->entries[k];
+        if (!entry->api || !entry->api->environment)
+            continue;
+        for (size_t v = 0; entry->api->environment[v]; v++)
+            set_variable(registry, entry->name, entry->api->environment[v], threads);
+    }
+}
+
+/* ---- the library ---- */
+
+static void set_problem(struct registry *registry, struct backend_entry *entry, const char *text)
+{
+    const char *copy = arena_string(registry->arena, text);
+    entry->problem = copy ? copy : "out of memory";
+}
+
+collage_status registry_open(struct registry *registry, uint32_t index,
+                             const collage_target *target, struct error *error)
+{
+    struct backend_entry *entry = &registry->entries[index];
+    if (entry->open)
+        return COLLAGE_OK;
+    if (!entry->api || entry->problem[0])
+        return error_set(error, COLLAGE_ERROR_BACKEND, "backend %s: %s", entry->name,
+                         entry->problem);
+    collage_message message = { "" };
+    collage_backend *backend = NULL;
+    collage_status status = entry->api->open(&registry->host, target, &backend, &message);
+    message.text[sizeof message.text - 1] = '\0';
+    if (status == COLLAGE_OK && !backend)
+        status = message_set(&message, COLLAGE_ERROR_BACKEND, "opens without a handle");
+    if (status != COLLAGE_OK) {
+        set_problem(registry, entry, message.text[0] ? message.text : "the library does not open");
+        return error_set(error, status, "backend %s: %s", entry->name, entry->problem);
+    }
+    const char *version = entry->api->version(backend);
+    version = arena_string(registry->arena, version ? version : "");
+    if (!version) {
+        entry->api->close(backend);
+        return error_memory(error);
+    }
+    entry->version = version;
+    entry->open = backend;
+    return COLLAGE_OK;
+}
+
+void registry_set_version(struct registry *registry, uint32_t index, const char *version,
+                          const char *problem)
+{
+    struct backend_entry *entry = &registry->entries[index];
+    const char *copy = arena_string(registry->arena, version ? version : "");
+    if (copy)
+        entry->version = copy;
+    set_problem(registry, entry, copy && problem ? problem : copy ? "" : "out of memory");
+}
+
+/* ---- the machine ---- */
+
+collage_target registry_host_target(int32_t threads)
+{
+    collage_target target = { .struct_size = sizeof target,
+                              .threads = threads > 0 ? threads : machine_usable_cores() };
+#if defined(__x86_64__)
+    target.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    target.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#endif
+    return target;
+}

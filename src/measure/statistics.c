@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "tensor/tensor.h"
+
+enum {
+    EXACT_LIMIT = 20, /* Conover: the normal approximation is good beyond 20 */
+    RESAMPLES = 2000
+};
+
+static const double tail = 0.025;           /* on each side of a 95 % interval */
+static const double normal_quantile = 1.96; /* of 1 - tail */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_doubles(double *items, size_t count)
+{
+    qsort(items, count, sizeof *items, compare_doubles);
+}
+
+static double median_of_sorted(const double *sorted, size_t count)
+{
+    return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+/* How many samples to leave out at each end so that the rest still holds the median with 95 %.
+ * Below 6 samples no interval reaches 95 %: the whole range is given. */
+static size_t samples_left_out(size_t count)
+{
+    if (count > EXACT_LIMIT) {
+        double n = (double)count;
+        double first = ceil(n / 2 - normal_quantile * sqrt(n) / 2); /* 1-based order statistic */
+        return (size_t)first - 1;
+    }
+    double probability = pow(0.5, (double)count), cumulative = 0;
+    size_t k = 0;
+    for (; k < count / 2; k++) {
+        cumulative += probability; /* P(Binomial(count, 1/2) <= k) */
+        if (cumulative > tail)
+            break;
+        probability *= (double)(count - k) / (double)(k + 1);
+    }
+    return k > 0 ? k - 1 : 0;
+}
+
+bool summary_of(const double *samples, size_t count, struct summary *out)
+{
+    *out = (struct summary){ 0 };
+    if (count == 0)
+        return true;
+    if (count > SIZE_MAX / sizeof *samples)
+        return false;
+    double *sorted = memory_alloc(count * sizeof *sorted);
+    if (!sorted)
+        return false;
+    memcpy(sorted, samples, count * sizeof *sorted);
+    sort_doubles(sorted, count);
+    size_t skip = samples_left_out(count);
+    *out = (struct summary){ count, sorted[0], median_of_sorted(sorted, count), sorted[skip],
+                             sorted[count - 1 - skip] };
+    memory_free(sorted);
+    return true;
+}
+
+/* The medians of RESAMPLES samples drawn with replacement, sorted. */
+static void bootstrap_medians(const double *ratios, size_t count, double *drawn, double *medians)
+{
+    uint64_t state = 0x636f6c6c616765; /* fixed: equal samples give equal intervals */
+    for (size_t r = 0; r < RESAMPLES; r++) {
+        for (size_t k = 0; k < count; k++)
+            drawn[k] = ratios[splitmix64(&state) % count];
+        sort_doubles(drawn, count);
+        medians[r] = median_of_sorted(drawn, count);
+    }
+    sort_doubles(medians, RESAMPLES);
+}
+
+bool paired_ratio(const double *a, const double *b, size_t count, struct summary *out)
+{
+    *out = (struct summary){ 0 };
+    if (count == 0)
+        return true;
+    if (count > SIZE_MAX / sizeof *a)
+        return false;
+    double *ratios = memory_alloc(count * sizeof *ratios);
+    double *drawn = memory_alloc(count * sizeof *drawn);
+    double *medians = memory_alloc(RESAMPLES * sizeof *medians);
+    bool ok = ratios && drawn && medians;
+    if (ok) {
+        for (size_t k = 0; k < count; k++)
+            ratios[k] = a[k] / b[k];
+        bootstrap_medians(ratios, count, drawn, medians);
+        sort_doubles(ratios, count);
+        size_t outside = (size_t)(RESAMPLES * tail);
+        *out = (struct summary){ count, ratios[0], median_of_sorted(ratios, count),
+                                 medians[outside], medians[RESAMPLES - 1 - outside] };
+    }
+    memory_free(ratios);
+    memory_free(drawn);
+    memory_free(medians);
+    return ok;
+}

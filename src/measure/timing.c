@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure/timing.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum {
+    SAMPLES_MIN = 5,
+    SAMPLES_MAX = 200,
+    BATCH_MAX = 1024,
+    /* In place, each run works on the result of the one before: few, or values would degenerate
+     * (to denormals, which are slow, where they are multiplied). */
+    BATCH_MAX_SHARED = 8,
+    LINE = 64
+};
+
+static const double sample_ns = 4000; /* at least: 100 times what reading the clock costs */
+static const double aim = 0.02;       /* the interval lies within this of the median */
+static const double patience = 3;     /* limits until fewer than SAMPLES_MIN are enough */
+static const uint64_t small_weights = 64 * 1024; /* stay cached, or are read in no time */
+
+struct timing {
+    struct trial *trial;
+    double limit_ns;
+    bool cold; /* two kernels take turns, and memory is read between samples */
+    size_t batch;
+    unsigned char *walked;
+    uint64_t walked_bytes;
+    double samples[SAMPLES_MAX];
+    size_t count;
+};
+
+static uint64_t cache_bytes(int level_3, int level_2)
+{
+    long bytes = sysconf(level_3);
+    if (bytes <= 0)
+        bytes = sysconf(level_2);
+    return bytes > 0 ? (uint64_t)bytes : 32u << 20;
+}
+
+/* Weights are cold inside a network if what the rest of it touches drives them out. Weights that
+ * are larger than the caches drive themselves out. */
+static collage_status prepare_caches(struct timing *timing, uint64_t working_set,
+                                     struct error *error)
+{
+    uint64_t last_level = cache_bytes(_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE);
+    uint64_t level_2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE);
+    uint64_t enough = last_level + last_level / 2;
+    uint64_t weights = trial_weight_bytes(timing->trial);
+    if (weights <= small_weights || weights >= enough || working_set <= level_2)
+        return COLLAGE_OK;
+    timing->walked_bytes = working_set < enough ? working_set : enough;
+    timing->walked = memory_alloc_aligned((size_t)timing->walked_bytes);
+    if (!timing->walked)
+        return error_memory(error);
+    memset(timing->walked, 1, (size_t)timing->walked_bytes); /* untouched pages are all one page */
+    timing->cold = true;
+    return trial_compile_twin(timing->trial, error);
+}
+
+static void walk(const struct timing *timing)
+{
+    const volatile unsigned char *bytes = timing->walked;
+    for (uint64_t k = 0; k < timing->walked_bytes; k += LINE)
+        (void)bytes[k];
+}
+
+/* A sample: the kernel after its twin, which wakes the threads and warms inputs, outputs and code
+ * but not the weights. */
+static collage_status sample_cold(struct timing *timing, double *ns, struct error *error)
+{
+    walk(timing);
+    trial_refresh(timing->trial);
+    collage_status status = trial_run(timing->trial, TRIAL_FIRST, error);
+    if (status != COLLAGE_OK)
+        return status;
+    trial_refresh(timing->trial);
+    uint64_t start = clock_ns();
+    status = trial_run(timing->trial, TRIAL_TWIN, error);
+    *ns = (double)(clock_ns() - start);
+    return status;
+}
+
+/* A sample: a batch of runs after one that wakes the threads. */
+static collage_status sample_warm(struct timing *timing, double *ns, struct error *error)
+{
+    trial_refresh(timing->trial);
+    collage_status status = trial_run(timing->trial, TRIAL_FIRST, error);
+    trial_refresh(timing->trial);
+    uint64_t start = clock_ns();
+    for (size_t k = 0; k < timing->batch && status == COLLAGE_OK; k++)
+        status = trial_run(timing->trial, TRIAL_FIRST, error);
+    *ns = (double)(clock_ns() - start) / (double)timing->batch;
+    return status;
+}
+
+static collage_status take_sample(struct timing *timing, double *ns, struct error *error)
+{
+    return timing->cold ? sample_cold(timing, ns, error) : sample_warm(timing, ns, error);
+}
+
+static void choose_batch(struct timing *timing, double run_ns)
+{
+    double most = trial_is_shared(timing->trial) ? BATCH_MAX_SHARED : BATCH_MAX;
+    double wanted = ceil(sample_ns / fmax(run_ns, 1));
+    timing->batch = (size_t)fmax(1, fmin(wanted, most));
+}
+
+static bool is_narrow(const struct summary *summary)
+{
+    return summary->low >= summary->median * (1 - aim) &&
+           summary->high <= summary->median * (1 + aim);
+}
+
+static collage_status collect(struct timing *timing, struct summary *out, struct error *error)
+{
+    uint64_t start = clock_ns();
+    while (timing->count < SAMPLES_MAX) {
+        double ns;
+        collage_status status = take_sample(timing, &ns, error);
+        if (status != COLLAGE_OK)
+            return status;
+        timing->samples[timing->count++] = ns;
+        double spent = (double)(clock_ns() - start);
+        bool enough = timing->count >= SAMPLES_MIN;
+        if (spent > timing->limit_ns * (enough ? 1 : patience))
+            break;
+        if (!enough)
+            continue;
+        if (!summary_of(timing->samples, timing->count, out))
+            return error_memory(error);
+        if (is_narrow(out))
+            return COLLAGE_OK;
+    }
+    return summary_of(timing->samples, timing->count, out) ? COLLAGE_OK : error_memory(error);
+}
+
+/* The first sample of each kind is warm-up: lazy initialisation, code, page faults. */
+static collage_status warm_up(struct timing *timing, struct error *error)
+{
+    double ns = 0;
+    timing->batch = 1;
+    collage_status status = take_sample(timing, &ns, error);
+    if (status == COLLAGE_OK && !timing->cold)
+        choose_batch(timing, ns);
+    return status;
+}
+
+collage_status timing_sample(struct trial *trial, const struct sample_conditions *conditions,
+                             double first_ns, struct summary *out, struct error *error)
+{
+    double limit_ns = conditions->limit_seconds * 1e9;
+    if (first_ns > limit_ns) {
+        *out = (struct summary){ 1, first_ns, first_ns, first_ns, first_ns };
+        return COLLAGE_OK;
+    }
+    struct timing *timing = memory_alloc(sizeof *timing);
+    if (!timing)
+        return error_memory(error);
+    timing->trial = trial;
+    timing->limit_ns = limit_ns;
+    collage_status status = prepare_caches(timing, conditions->working_set_bytes, error);
+    if (status == COLLAGE_OK)
+        status = trial_share(trial, error);
+    if (status == COLLAGE_OK)
+        status = warm_up(timing, error);
+    if (status == COLLAGE_OK)
+        status = collect(timing, out, error);
+    if (status == COLLAGE_OK)
+        status = trial_check_guards(trial, error);
+    memory_free_aligned(timing->walked);
+    memory_free(timing);
+    return status;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "onnx/importer.h"
+
+enum { ATTRIBUTE_LIMIT = 64, PORT_LIMIT = 65536, FOLD_BYTES = 64 * 1024 };
+
+collage_status importer_value(struct importer *importer, const char *name, enum value_kind kind,
+                              const struct tensor *tensor, value_id *out, struct error *error)
+{
+    enum { NAME_LIMIT = 4096 };
+    *out = GRAPH_NONE;
+    if (!name[0] || strlen(name) > NAME_LIMIT)
+        return error_set(error, COLLAGE_ERROR_FORMAT, "a value has an empty or very long name");
+    if (name_map_find(&importer->values, name) != NAME_MAP_NONE)
+        return error_set(error, COLLAGE_ERROR_FORMAT, "value '%s' is defined twice", name);
+    value_id id = graph_add_value(importer->graph, name, kind, tensor);
+    if (id == GRAPH_NONE || !name_map_add(&importer->values, importer->graph->values[id].name, id))
+        return error_memory(error);
+    *out = id;
+    return COLLAGE_OK;
+}
+
+const char *importer_fresh_name(struct importer *importer, const char *base, const char *what)
+{
+    struct arena *arena = importer->graph->arena;
+    const char *name = arena_format(arena, "%.200s.%s", base, what);
+    for (unsigned n = 1; name && (name_map_find(&importer->values, name) != NAME_MAP_NONE ||
+                                  name_map_find(&importer->producers, name) != NAME_MAP_NONE);
+         n++)
+        name = arena_format(arena, "%.200s.%s_%u", base, what, n);
+    return name;
+}
+
+/* ---- attributes ---- */
+
+static collage_status wrong_type(const Onnx__AttributeProto *proto, struct error *error)
+{
+    return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
+                     "attribute '%s' has the type %d, which is not supported here",
+                     message_string(proto->name), proto->has_type ? (int)proto->type : 0);
+}
+
+/* Contents keep pointing into the message; graph_add_node copies them. */
+static collage_status convert_attribute(const Onnx__AttributeProto *proto, collage_attribute *out,
+                                        struct error *error)
+{
+    *out = (collage_attribute){ .name = message_string(proto->name) };
+    if (proto->ref_attr_name && proto->ref_attr_name[0])
+        return wrong_type(proto, error);
+    if (proto->n_ints > UINT32_MAX / 8 || proto->n_floats > UINT32_MAX / 8)
+        return error_set(error, COLLAGE_ERROR_UNSUPPORTED, "attribute '%s' is too long", out->name);
+    switch (proto->has_type ? proto->type : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) {
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
+        out->kind = COLLAGE_ATTRIBUTE_INT;
+        out->i = proto->i;
+        return COLLAGE_OK;
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
+        out->kind = COLLAGE_ATTRIBUTE_FLOAT;
+        out->f = proto->f;
+        return COLLAGE_OK;
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING:
+        out->kind = COLLAGE_ATTRIBUTE_STRING;
+        out->s = proto->s.len ? (const char *)proto->s.data : "";
+        out->count = (uint32_t)proto->s.len;
+        if (proto->s.len > UINT32_MAX || memchr(out->s, '\0', proto->s.len))
+            return error_set(error, COLLAGE_ERROR_FORMAT, "attribute '%s' is no text", out->name);
+        return COLLAGE_OK;
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
+        out->kind = COLLAGE_ATTRIBUTE_INTS;
+        out->ints = proto->ints;
+        out->count = (uint32_t)proto->n_ints;
+        return COLLAGE_OK;
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
+        out->kind = COLLAGE_ATTRIBUTE_FLOATS;
+        out->floats = proto->floats;
+        out->count = (uint32_t)proto->n_floats;
+        return COLLAGE_OK;
+    default:
+        return wrong_type(proto, error);
+    }
+}
+
+/* The activations of recurrent operators are a list of strings, which the graph does not know; the
+ * default list is dropped. */
+static bool is_default_activations(const char *op_type, const Onnx__AttributeProto *proto)
+{
+    static const struct {
+        const char *op, *names[3];
+    } table[] = { { "LSTM", { "Sigmoid", "Tanh", "Tanh" } },
+                  { "GRU", { "Sigmoid", "Tanh", NULL } },
+                  { "RNN", { "Tanh", NULL, NULL } } };
+    if (!proto->name || strcmp(proto->name, "activations") != 0)
+        return false;
+    for (size_t row = 0; row < sizeof table / sizeof *table; row++) {
+        size_t count = table[row].names[1] ? table[row].names[2] ? 3 : 2 : 1;
+        if (strcmp(table[row].op, op_type) != 0 || proto->n_strings % count != 0)
+            continue;
+        size_t equal = 0;
+        for (size_t k = 0; k < proto->n_strings; k++) {
+            const char *name = table[row].names[k % count];
+            equal += proto->strings[k].len == strlen(name) &&
+                     memcmp(proto->strings[k].data, name, strlen(name)) == 0;
+        }
+        return equal == proto->n_strings;
+    }
+    return false;
+}
+
+static collage_status convert_attributes(struct importer *importer, const Onnx__NodeProto *proto,
+                                         struct draft *draft, struct error *error)
+{
+    if (proto->n_attribute > ATTRIBUTE_LIMIT)
+        return error_set(error, COLLAGE_ERROR_UNSUPPORTED, "%zu attributes", proto->n_attribute);
+    draft->attributes =
+        arena_array(importer->graph->arena, proto->n_attribute, sizeof *draft->attributes);
+    if (!draft->attributes)
+        return error_memory(error);
+    for (size_t k = 0; k < proto->n_attribute; k++) {
+        const char *name = message_string(proto->attribute[k]->name);
+        if (is_default_activations(draft->op_type, proto->attribute[k]))
+            continue;
+        for (uint32_t j = 0; j < draft->attribute_count; j++)
+            if (strcmp(draft->attributes[j].name, name) == 0)
+                return error_set(error, COLLAGE_ERROR_FORMAT, "attribute '%s' is there twice",
+                                 name);
+        collage_status status = convert_attribute(
+            proto->attribute[k], &draft->attributes[draft->attribute_count], error);
+        if (status != COLLAGE_OK)
+            return status;
+        draft->attribute_count++;
+    }
+    return COLLAGE_OK;
+}
+
+/* ---- Constant and ConstantOfShape: the operators with tensors in attributes ---- */
+
+static const Onnx__AttributeProto *find_attribute(const Onnx__NodeProto *proto, const char *name)
+{
+    for (size_t k = 0; k < proto->n_attribute; k++)
+        if (strcmp(message_string(proto->attribute[k]->name), name) == 0)
+            return proto->attribute[k];
+    return NULL;
+}
+
+/* The data keep pointing into the message where they are no tensor. */
+static collage_status constant_value(struct importer *importer, const Onnx__AttributeProto *a,
+                                     struct tensor *tensor, struct error *error)
+{
+    const char *name = message_string(a->name);
+    const void *data = NULL;
+    *tensor = (struct tensor){ 0 };
+    if (strcmp(name, "value") == 0 && a->t)
+        return importer_tensor(importer, a->t, "value", tensor, error);
+    if (strcmp(name, "value_float") == 0 && a->has_f) {
+        *tensor = (struct tensor){ .dtype = COLLAGE_FLOAT32 };
+        data = &a->f;
+    } else if (strcmp(name, "value_int") == 0 && a->has_i) {
+        *tensor = (struct tensor){ .dtype = COLLAGE_INT64 };
+        data = &a->i;
+    } else if (strcmp(name, "value_floats") == 0) {
+        *tensor = (struct tensor){ COLLAGE_FLOAT32, 1, { (int64_t)a->n_floats }, NULL };
+        data = a->floats;
+    } else if (strcmp(name, "value_ints") == 0) {
+        *tensor = (struct tensor){ COLLAGE_INT64, 1, { (int64_t)a->n_ints }, NULL };
+        data = a->ints;
+    } else {
+        return wrong_type(a, error);
+    }
+    tensor->data = arena_copy(importer->graph->arena, data, (size_t)tensor_bytes(tensor));
+    return tensor->data ? COLLAGE_OK : error_memory(error);
+}
+
+static collage_status import_constant(struct importer *importer, const Onnx__NodeProto *proto,
+                                      struct error *error)
+{
+    struct tensor tensor;
+    value_id id;
+    if (proto->n_attribute != 1 || proto->n_output != 1)
+        return error_set(error, COLLAGE_ERROR_FORMAT,
+                         "a Constant has one attribute and one output");
+    collage_status status = constant_value(importer, proto->attribute[0], &tensor, error);
+    if (status != COLLAGE_OK)
+        return status;
+    return importer_value(importer, message_string(proto->output[0]), VALUE_CONSTANT, &tensor, &id,
+                          error);
+}
+
+/* ConstantOfShape(shape) {value} is Expand(value, shape) with a scalar value. */
+static collage_status convert_constant_of_shape(struct importer *importer,
+                                                const Onnx__NodeProto *proto, struct draft *draft,
+                                                struct error *error)
+{
+    const Onnx__AttributeProto *value = find_attribute(proto, "value");
+    struct tensor tensor = { .dtype = COLLAGE_FLOAT32 };
+    if (draft->input_count != 1 || (value && !value->t))
+        return error_set(error, COLLAGE_ERROR_FORMAT, "it takes one input and a tensor 'value'");
+    if (value) {
+        collage_status status = importer_tensor(importer, value->t, "value", &tensor, error);
+        if (status != COLLAGE_OK)
+            return status;
+        if (tensor_elements(&tensor) != 1)
+            return error_set(error, COLLAGE_ERROR_FORMAT, "'value' must have one element");
+        tensor.rank = 0;
+    } else {
+        tensor.data = arena_alloc(importer->graph->arena, sizeof(float));
+    }
+    const char *name = importer_fresh_name(importer, draft->name, "value");
+    value_id *inputs = arena_array(importer->graph->arena, 2, sizeof *inputs);
+    if (!tensor.data || !name || !inputs)
+        return error_memory(error);
+    inputs[1] = draft->inputs[0];
+    draft->op_type = "Expand";
+    draft->inputs = inputs;
+    draft->input_count = 2;
+    draft->attribute_count = 0;
+    return importer_value(importer, name, VALUE_CONSTANT, &tensor, &inputs[0], error);
+}
+
+/* ---- nodes ---- */
+
+static collage_status find_inputs(struct importer *importer, const Onnx__NodeProto *proto,
+                                  struct draft *draft, struct error *error)
+{
+    for (uint32_t k = 0; k < draft->input_count; k++) {
+        const char *name = message_string(proto->input[k]);
+        draft->inputs[k] = name[0] ? name_map_find(&importer->values, name) : GRAPH_NONE;
+        if (name[0] && draft->inputs[k] == NAME_MAP_NONE)
+            return error_set(error, COLLAGE_ERROR_FORMAT,
+                             "input '%s' is made by no node and is no input of the model", name);
+    }
+    /* Left-out inputs at the end are as good as not there. */
+    while (draft->input_count > 0 && draft->inputs[draft->input_count - 1] == GRAPH_NONE)
+        draft->input_count--;
+    return COLLAGE_OK;
+}
+
+static collage_status make_draft(struct importer *importer, const Onnx__NodeProto *proto,
+                                 struct draft *draft, struct error *error)
+{
+    struct arena *arena = importer->graph->arena;
+    if (proto->n_input > PORT_LIMIT || proto->n_output > PORT_LIMIT || proto->n_output == 0)
+        return error_set(error, COLLAGE_ERROR_FORMAT, "%zu inputs and %zu outputs", proto->n_input,
+                         proto->n_output);
+    *draft = (struct draft){ .op_type = message_string(proto->op_type),
+                             .name = message_string(proto->name),
+                             .input_count = (uint32_t)proto->n_input,
+                             .output_count = (uint32_t)proto->n_output };
+    if (!draft->name[0])
+        draft->name = message_string(proto->output[0]);
+    draft->inputs = arena_array(arena, proto->n_input, sizeof *draft->inputs);
+    draft->outputs = arena_array(arena, proto->n_output, sizeof *draft->outputs);
+    draft->output_names = arena_array(arena, proto->n_output, sizeof *draft->output_names);
+    if (!draft->inputs || !draft->outputs || !draft->output_names)
+        return error_memory(error);
+    for (uint32_t k = 0; k < draft->output_count; k++)
+        draft->output_names[k] = message_string(proto->output[k]);
+    while (draft->output_count > 1 && !draft->output_names[draft->output_count - 1][0])
+        draft->output_count--;
+    return find_inputs(importer, proto, draft, error);
+}
+
+static collage_status unsupported_operator(const struct importer *importer,
+                                           const Onnx__NodeProto *proto, struct error *error)
+{
+    return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
+                     "operator '%s' (node '%s', domain '%s', opset %lld) is not supported",
+                     message_string(proto->op_type), message_string(proto->name),
+                     message_string(proto->domain), (long long)importer->opset);
+}
+
+static collage_status convert_node(struct importer *importer, const Onnx__NodeProto *proto,
+                                   struct error *error)
+{
+    struct draft draft;
+    if (strcmp(proto->op_type, "Constant") == 0)
+        return import_constant(importer, proto, error);
+    collage_status status = make_draft(importer, proto, &draft, error);
+    if (status != COLLAGE_OK)
+        return status;
+    if (strcmp(proto->op_type, "ConstantOfShape") == 0)
+        status = convert_constant_of_shape(importer, proto, &draft, error);
+    else
+        status = convert_attributes(importer, proto, &draft, error);
+    if (status == COLLAGE_OK)
+        status = importer_upgrade(importer, &draft, error);
+    if (status != COLLAGE_OK)
+        return status;
+    if (!op_find(draft.op_type))
+        return unsupported_operator(importer, proto, error);
+    return importer_emit(importer, &draft, error);
+}
+
+collage_status importer_node(struct importer *importer, const Onnx__NodeProto *proto,
+                             struct error *error)
+{
+    const char *domain = message_string(proto->domain);
+    if (!proto->op_type || (domain[0] && strcmp(domain, "ai.onnx") != 0))
+        return unsupported_operator(importer, proto, error);
+    struct error inner = { 0 };
+    collage_status status = convert_node(importer, proto, &inner);
+    if (status == COLLAGE_OK)
+        return status;
+    const char *name = message_string(proto->name);
+    if (status != COLLAGE_ERROR_MEMORY && !strstr(inner.text, "node '"))
+        error_prefix(&inner, "node '%.100s' (%.60s)",
+                     name[0]           ? name
+                     : proto->n_output ? message_string(proto->output[0])
+                                       : "",
+                     proto->op_type);
+    return error_set(error, status, "%s", inner.text);
+}
+
+/* ---- into the graph ---- */
+
+static collage_status declare_outputs(struct importer *importer, struct draft *draft,
+                                      struct error *error)
+{
+    for (uint32_t k = 0; k < draft->output_count; k++) {
+        draft->outputs[k] = GRAPH_NONE;
+        if (!draft->output_names[k][0])
+            continue;
+        collage_status status = importer_value(importer, draft->output_names[k], VALUE_COMPUTED,
+                                               NULL, &draft->outputs[k], error);
+        if (status != COLLAGE_OK)
+            return status;
+    }
+    return COLLAGE_OK;
+}
+
+static bool is_small(const struct graph *graph, value_id v)
+{
+    return v == GRAPH_NONE || tensor_bytes(&graph->values[v].tensor) <= FOLD_BYTES;
+}
+
+/* Shape arithmetic: small constants make a small constant; shapes are known. */
+static bool should_fold(const struct graph *graph, const struct node *node)
+{
+    bool constant = true;
+    for (uint32_t k = 0; k < node->base.input_count; k++) {
+        value_id v = node->base.inputs[k];
+        constant =
+            constant && (v == GRAPH_NONE || (graph_is_constant(graph, v) && is_small(graph, v)));
+    }
+    for (uint32_t k = 0; k < node->base.output_count; k++)
+        if (!is_small(graph, node->base.outputs[k]))
+            return false;
+    return constant || (node->op->flags & OP_SHAPE);
+}
+
+/* Turns the newest node into constants. An operator that cannot be computed stays as it is. */
+static collage_status fold(struct graph *graph, node_id id, struct error *error)
+{
+    const collage_node *base = &graph->nodes[id].base;
+    struct tensor *outputs = memory_alloc(base->output_count * sizeof *outputs);
+    if (!outputs)
+        return error_memory(error);
+    struct error inner = { 0 };
+    collage_status status = graph_evaluate_outputs(graph, id, outputs, &inner);
+    for (uint32_t k = 0; status == COLLAGE_OK && k < base->output_count; k++)
+        if (base->outputs[k] != GRAPH_NONE) {
+            struct value *value = &graph->values[base->outputs[k]];
+            value->kind = VALUE_CONSTANT;
+            value->producer = GRAPH_NONE;
+            value->tensor = outputs[k];
+        }
+    memory_free(outputs);
+    if (status == COLLAGE_OK)
+        graph->node_count--;
+    return status == COLLAGE_ERROR_MEMORY ? error_memory(error) : COLLAGE_OK;
+}
+
+collage_status importer_emit(struct importer *importer, struct draft *draft, struct error *error)
+{
+    struct graph *graph = importer->graph;
+    collage_status status = declare_outputs(importer, draft, error);
+    if (status != COLLAGE_OK)
+        return status;
+    node_id id = graph_add_node(graph, op_find(draft->op_type), draft->name, draft->inputs,
+                                draft->input_count, draft->outputs, draft->output_count,
+                                draft->attributes, draft->attribute_count);
+    if (id == GRAPH_NONE)
+        return error_memory(error);
+    status = graph_infer_node(graph, id, error);
+    if (status != COLLAGE_OK)
+        return status;
+    return should_fold(graph, &graph->nodes[id]) ? fold(graph, id, error) : COLLAGE_OK;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who takes part in the final race: the mix, and each library alone. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "optimize/optimizer.h"
+#include "pattern/merge.h"
+
+enum { MERGE_ROUNDS = 6 };
+
+static collage_status add_contestant(struct optimizer *optimizer, const char *name,
+                                     const char *note, struct plan *plan, uint32_t backend,
+                                     struct error *error)
+{
+    size_t count = optimizer->contestant_count;
+    void *contestants = memory_resize(optimizer->contestants, count * sizeof(struct contestant),
+                                      (count + 1) * sizeof(struct contestant));
+    if (contestants)
+        optimizer->contestants = contestants;
+    void *plans = memory_resize(optimizer->plans, count * sizeof(struct plan *),
+                                (count + 1) * sizeof(struct plan *));
+    if (plans)
+        optimizer->plans = plans;
+    void *names =
+        memory_resize(optimizer->names, count * sizeof(char *), (count + 1) * sizeof(char *));
+    if (names)
+        optimizer->names = names;
+    void *notes =
+        memory_resize(optimizer->notes, count * sizeof(char *), (count + 1) * sizeof(char *));
+    if (notes)
+        optimizer->notes = notes;
+    if (!contestants || !plans || !names || !notes)
+        return error_memory(error);
+    optimizer->contestants[count] = (struct contestant){ .plan = plan, .backend = backend };
+    optimizer->plans[count] = plan;
+    optimizer->names[count] = name;
+    optimizer->notes[count] = note;
+    optimizer->contestant_count++;
+    return COLLAGE_OK;
+}
+
+collage_status optimizer_add_plan(struct optimizer *optimizer, const char *name, struct plan *plan,
+                                  struct error *error)
+{
+    collage_status status = add_contestant(optimizer, name, "", plan, UINT32_MAX, error);
+    if (status == COLLAGE_OK)
+        optimizer->plans[optimizer->contestant_count - 1] = NULL; /* borrowed: not ours to free */
+    return status;
+}
+
+collage_status optimizer_add_library(struct optimizer *optimizer, uint32_t backend,
+                                     struct error *error)
+{
+    return add_contestant(optimizer, optimizer->settings.registry->entries[backend].name,
+                          "alone: its own session and defaults", NULL, backend, error);
+}
+
+/* Places, and makes a plan of the placement. */
+static collage_status solve(struct optimizer *optimizer, const bool *enabled, struct plan **plan,
+                            struct placement *placement, struct error *error)
+{
+    uint64_t start = clock_ns();
+    struct place_problem problem = optimizer_problem(optimizer, enabled);
+    collage_status status = place_dynamic(&problem, placement, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = plan_build(&problem, placement, optimizer->device.fingerprint, plan, error);
+    if (status != COLLAGE_OK)
+        placement_free(placement);
+    optimizer->counts.states += placement->states;
+    optimizer->counts.place_seconds += (double)(clock_ns() - start) * 1e-9;
+    return status;
+}
+
+/* Two plans that would run the same kernels in the same order are one contestant. */
+static bool same_steps(const struct plan *a, const struct plan *b)
+{
+    if (a->step_count != b->step_count)
+        return false;
+    for (uint32_t k = 0; k < a->step_count; k++) {
+        const struct plan_step *x = &a->steps[k];
+        const struct plan_step *y = &b->steps[k];
+        if (x->kind != y->kind || x->node_count != y->node_count ||
+            strcmp(x->variant, y->variant) != 0 ||
+            (x->backend == GRAPH_NONE) != (y->backend == GRAPH_NONE) ||
+            (x->node_count && memcmp(x->nodes, y->nodes, x->node_count * sizeof *x->nodes) != 0))
+            return false;
+        if (x->backend != GRAPH_NONE &&
+            strcmp(a->backends[x->backend].name, b->backends[y->backend].name) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Neighbouring regions of one graph-level backend as one: measured, then placed again, while that
+ * helps. */
+static collage_status refine(struct optimizer *optimizer, struct plan **best,
+                             struct placement *placement, struct error *error)
+{
+    for (int round = 0; round < MERGE_ROUNDS; round++) {
+        size_t added = 0;
+        collage_status status =
+            candidate_set_merge(optimizer->set, placement->chosen, placement->count, &added, error);
+        if (status != COLLAGE_OK || added == 0)
+            return status;
+        optimizer->counts.regions_merged += added;
+        optimizer->counts.rounds++;
+        double before = placement->cost_ns;
+        status = optimizer_measure_candidates(optimizer, error);
+        struct plan *plan = NULL;
+        struct placement again = { 0 };
+        if (status == COLLAGE_OK)
+            status = solve(optimizer, optimizer->enabled, &plan, &again, error);
+        if (status != COLLAGE_OK)
+            return status;
+        placement_free(placement);
+        plan_destroy(*best);
+        *placement = again;
+        *best = plan;
+        if (again.cost_ns > before * 0.999)
+            return COLLAGE_OK;
+    }
+    return COLLAGE_OK;
+}
+
+collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error)
+{
+    collage_status status = optimizer_report_progress(optimizer, "place", "", 0, 1, error);
+    struct plan *plan = NULL;
+    struct placement placement = { 0 };
+    if (status == COLLAGE_OK)
+        status = solve(optimizer, optimizer->enabled, &plan, &placement, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = refine(optimizer, &plan, &placement, error);
+    placement_free(&placement);
+    if (status == COLLAGE_OK)
+        status = add_contestant(optimizer, "mix", "", plan, UINT32_MAX, error);
+    if (status != COLLAGE_OK)
+        plan_destroy(plan);
+    return status;
+}
+
+/* "with reference for Gather, Shape": what the library could not do itself. "" if it did all. */
+static const char *filled_by_reference(struct optimizer *optimizer, const struct plan *plan)
+{
+    const struct graph *graph = optimizer->settings.graph;
+    struct text text = { 0 };
+    const char *listed[8];
+    size_t count = 0;
+    for (uint32_t k = 0; k < plan->step_count; k++) {
+        const struct plan_step *step = &plan->steps[k];
+        if (step->kind != PLAN_KERNEL || step->node_count == 0 ||
+            strcmp(plan->backends[step->backend].name, "reference") != 0)
+            continue;
+        const char *op = graph->nodes[step->nodes[0]].base.op_type;
+        bool seen = false;
+        for (size_t j = 0; j < count; j++)
+            seen = seen || strcmp(listed[j], op) == 0;
+        if (seen || count == sizeof listed / sizeof *listed)
+            continue;
+        listed[count++] = op;
+        text_format(&text, "%s%s", text.count ? ", " : "with reference for ", op);
+    }
+    const char *note = text.count && !text.failed ? arena_string(optimizer->arena, text.bytes) : "";
+    text_free(&text);
+    return note ? note : "";
+}
+
+static bool backend_takes_whole(const struct optimizer *optimizer, uint32_t backend)
+{
+    for (size_t c = 0; c < optimizer->set->count; c++)
+        if (optimizer->set->items[c].backend == backend &&
+            optimizer->set->items[c].region.node_count == optimizer->settings.graph->node_count)
+            return true;
+    return false;
+}
+
+/* The library's best placement, the reference filling its holes. Not being able to is no error. */
+static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backend,
+                                     const char *name, struct error *error)
+{
+    const struct registry *registry = optimizer->settings.registry;
+    bool *only = arena_array(optimizer->arena, registry->count, sizeof(bool));
+    if (!only)
+        return error_memory(error);
+    only[backend] = true;
+    only[REGISTRY_REFERENCE] = true;
+    struct plan *plan = NULL;
+    struct placement placement = { 0 };
+    struct error local = { 0 };
+    collage_status status = solve(optimizer, only, &plan, &placement, &local);
+    if (status == COLLAGE_ERROR_UNSUPPORTED)
+        return COLLAGE_OK;
+    if (status != COLLAGE_OK)
+        return error_set(error, status, "%s", local.text);
+    placement_free(&placement);
+    for (size_t k = 0; k < optimizer->contestant_count; k++)
+        if (optimizer->plans[k] && same_steps(optimizer->plans[k], plan)) {
+            plan_destroy(plan);
+            optimizer->notes[k] = "one library is the best mix";
+            if (strcmp(optimizer->names[k], "mix") == 0)
+                optimizer->notes[k] = arena_format(optimizer->arena, "the mix is %s alone", name);
+            return optimizer->notes[k] ? COLLAGE_OK : error_memory(error);
+        }
+    status = add_contestant(optimizer, name, filled_by_reference(optimizer, plan), plan, UINT32_MAX,
+                            error);
+    if (status != COLLAGE_OK)
+        plan_destroy(plan);
+    return status;
+}
+
+collage_status optimizer_place_alone(struct optimizer *optimizer, struct error *error)
+{
+    const struct registry *registry = optimizer->settings.registry;
+    for (uint32_t b = 0; b < registry->count; b++) {
+        if (!optimizer->enabled[b] || b == REGISTRY_REFERENCE)
+            continue;
+        const struct backend_entry *entry = &registry->entries[b];
+        bool graph_level = entry->api->kind == COLLAGE_GRAPH_LEVEL;
+        collage_status status = COLLAGE_OK;
+        if (graph_level && backend_takes_whole(optimizer, b))
+            status = optimizer_add_library(optimizer, b, error);
+        const char *name =
+            graph_level ? arena_format(optimizer->arena, "%s (plan)", entry->name) : entry->name;
+        if (!name)
+            return error_memory(error);
+        if (status == COLLAGE_OK)
+            status = add_alone_plan(optimizer, b, name, error);
+        if (status != COLLAGE_OK)
+            return status;
+    }
+    return COLLAGE_OK;
+}

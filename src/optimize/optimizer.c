@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimize/optimizer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "optimize/key_table.h"
+
+collage_status optimizer_report_progress(const struct optimizer *optimizer, const char *stage,
+                                         const char *detail, size_t done, size_t total,
+                                         struct error *error)
+{
+    const struct optimizer_settings *settings = &optimizer->settings;
+    if (!settings->progress)
+        return COLLAGE_OK;
+    collage_progress progress = { sizeof progress, stage, detail, done, total };
+    if (settings->progress(settings->user, &progress))
+        return COLLAGE_OK;
+    return error_set(error, COLLAGE_ERROR_INTERRUPTED, "interrupted");
+}
+
+struct cost_conditions optimizer_conditions(const struct optimizer *optimizer, uint32_t backend)
+{
+    const struct backend_entry *entry = &optimizer->settings.registry->entries[backend];
+    return (struct cost_conditions){ entry->name, entry->version, optimizer->device.fingerprint,
+                                     optimizer->target.threads, optimizer->working_set_log2 };
+}
+
+/* Is `name` one of the comma-separated names? */
+static bool list_holds(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static collage_status check_names(const struct registry *registry, const char *list,
+                                  struct error *error)
+{
+    for (const char *at = list; at;) {
+        const char *end = strchr(at, ',');
+        size_t length = end ? (size_t)(end - at) : strlen(at);
+        bool known = false;
+        for (uint32_t b = 0; b < registry->count; b++)
+            known = known || (strlen(registry->entries[b].name) == length &&
+                              strncmp(registry->entries[b].name, at, length) == 0);
+        if (!known)
+            return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                             "there is no backend '%.*s'; `collage backends` lists them",
+                             (int)length, at);
+        at = end ? end + 1 : NULL;
+    }
+    return COLLAGE_OK;
+}
+
+/* Which backends take part; one that was asked for by name must be available. */
+static collage_status enable_backends(struct optimizer *optimizer, struct error *error)
+{
+    struct registry *registry = optimizer->settings.registry;
+    const char *list = optimizer->settings.backends;
+    optimizer->enabled = arena_array(optimizer->arena, registry->count, sizeof(bool));
+    if (!optimizer->enabled)
+        return error_memory(error);
+    for (uint32_t b = 0; b < registry->count; b++) {
+        const struct backend_entry *entry = &registry->entries[b];
+        bool available = entry->api && entry->problem[0] == '\0';
+        bool asked = list ? list_holds(list, entry->name) : true;
+        if (list && asked && !available)
+            return error_set(error, COLLAGE_ERROR_BACKEND, "backend %s is not available: %s",
+                             entry->name, entry->problem);
+        optimizer->enabled[b] = available && (asked || b == REGISTRY_REFERENCE);
+    }
+    return COLLAGE_OK;
+}
+
+/* Bytes that one run of the whole network touches: its weights and its activations, once each. */
+static uint64_t working_set(const struct graph *graph)
+{
+    uint64_t total = 0;
+    for (size_t v = 0; v < graph->value_count; v++)
+        total += tensor_bytes(&graph->values[v].tensor);
+    return total;
+}
+
+static void set_conditions(struct optimizer *optimizer)
+{
+    uint64_t bytes = working_set(optimizer->settings.graph);
+    uint32_t log2 = 12; /* below 4 KB nothing differs */
+    while (log2 < 40 && (1ull << log2) < bytes)
+        log2++;
+    optimizer->working_set_log2 = log2;
+    optimizer->conditions = (struct sample_conditions){ .working_set_bytes = 1ull << log2,
+                                                        .limit_seconds = 0.25,
+                                                        .tolerance = TENSOR_KERNEL_TOLERANCE };
+}
+
+static struct worker_setup worker_setup_of(const struct optimizer *optimizer)
+{
+    const struct optimizer_settings *settings = &optimizer->settings;
+    return (struct worker_setup){ .program = settings->worker_program,
+                                  .plugin_directories = settings->plugin_directories,
+                                  .model_path = settings->model_path,
+                                  .shapes = settings->shapes,
+                                  .shape_count = settings->shape_count,
+                                  .threads = optimizer->target.threads,
+                                  .graph = settings->graph,
+                                  .oracle = optimizer->oracle,
+                                  .log = settings->log,
+                                  .log_user = settings->user };
+}
+
+/* Versions are asked for in a worker without model; measuring then goes to one with the oracle. */
+static collage_status describe_backends(struct optimizer *optimizer, struct error *error)
+{
+    struct worker_setup setup = worker_setup_of(optimizer);
+    setup.model_path = NULL;
+    setup.graph = NULL;
+    struct worker *worker;
+    collage_status status = worker_create(&setup, &worker, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = worker_describe_backends(worker, optimizer->settings.registry, error);
+    worker_destroy(worker);
+    return status;
+}
+
+collage_status optimizer_open(const struct optimizer_settings *settings,
+                              struct optimizer *optimizer, struct error *error)
+{
+    *optimizer = (struct optimizer){ .settings = *settings };
+    optimizer->arena = arena_create();
+    optimizer->known = key_table_create();
+    if (!optimizer->arena || !optimizer->known)
+        return error_memory(error);
+    device_facts_read(&optimizer->device);
+    optimizer->target = registry_host_target(settings->threads);
+    set_conditions(optimizer);
+    collage_status status = check_names(settings->registry, settings->backends, error);
+    if (status == COLLAGE_OK)
+        status = cost_store_open(settings->cache_directory, &optimizer->store, error);
+    if (status == COLLAGE_OK)
+        status = describe_backends(optimizer, error);
+    if (status == COLLAGE_OK)
+        status = enable_backends(optimizer, error);
+    return status;
+}
+
+void optimizer_close(struct optimizer *optimizer)
+{
+    for (size_t k = 0; k < optimizer->contestant_count; k++)
+        memory_free(optimizer->contestants[k].samples);
+    for (size_t k = 0; k < optimizer->contestant_count; k++)
+        plan_destroy(optimizer->plans[k]);
+    memory_free(optimizer->contestants);
+    memory_free(optimizer->plans);
+    memory_free(optimizer->names);
+    memory_free(optimizer->notes);
+    memory_free(optimizer->transitions);
+    worker_destroy(optimizer->worker);
+    oracle_destroy(optimizer->oracle);
+    candidate_set_destroy(optimizer->set);
+    cost_store_close(optimizer->store);
+    key_table_destroy(optimizer->known);
+    arena_destroy(optimizer->arena);
+    *optimizer = (struct optimizer){ 0 };
+}
+
+struct reference_progress {
+    struct optimizer *optimizer;
+};
+
+static bool on_reference_progress(void *user, size_t done, size_t total)
+{
+    const struct reference_progress *progress = user;
+    return optimizer_report_progress(progress->optimizer, "reference", "", done, total, NULL) ==
+           COLLAGE_OK;
+}
+
+collage_status optimizer_run_reference(struct optimizer *optimizer, struct error *error)
+{
+    uint64_t start = clock_ns();
+    struct reference_progress progress = { optimizer };
+    collage_status status = oracle_create(optimizer->settings.graph, NULL, on_reference_progress,
+                                          &progress, &optimizer->oracle, error);
+    if (status != COLLAGE_OK)
+        return status;
+    optimizer->counts.reference_seconds = (double)(clock_ns() - start) * 1e-9;
+    struct worker_setup setup = worker_setup_of(optimizer);
+    return worker_create(&setup, &optimizer->worker, error);
+}
+
+collage_status optimizer_make_candidates(struct optimizer *optimizer, struct error *error)
+{
+    collage_status status =
+        candidate_set_create(optimizer->settings.graph, optimizer->settings.registry,
+                             &optimizer->target, &optimizer->set, error);
+    if (status != COLLAGE_OK)
+        return status;
+    return candidate_set_enumerate(optimizer->set, optimizer->enabled, error);
+}
+
+struct place_problem optimizer_problem(const struct optimizer *optimizer, const bool *enabled)
+{
+    return (struct place_problem){ .set = optimizer->set,
+                                   .enabled = enabled,
+                                   .transitions = optimizer->transitions,
+                                   .transition_count = optimizer->transition_count,
+                                   .switch_ns = optimizer->switch_ns,
+                                   .step_ns = 30.0 };
+}

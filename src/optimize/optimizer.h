@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * optimizer.h: the search for the fastest plan of one graph on one machine: what it knows, and its
+ * steps, which src/collage.c calls in order. Each step reads what the ones before it left in struct
+ * optimizer.
+ */
+#ifndef COLLAGE_OPTIMIZE_OPTIMIZER_H
+#define COLLAGE_OPTIMIZE_OPTIMIZER_H
+
+#include "cost/device.h"
+#include "cost/store.h"
+#include "worker/worker.h"
+
+struct optimizer_settings {
+    const struct graph *graph;
+    const char *model_path;
+    const collage_shape *shapes;
+    size_t shape_count;
+    struct registry *registry;
+    const char *plugin_directories, *worker_program, *cache_directory;
+    const char *backends; /* comma-separated, NULL: all */
+    int32_t threads;
+    double budget_seconds; /* for measuring candidates */
+    double race_seconds;
+    bool remeasure;
+    collage_log_fn log;
+    collage_progress_fn progress;
+    void *user;
+};
+
+/* What the search did: goes into the plan as evidence. */
+struct optimizer_counts {
+    size_t candidates, keys; /* keys: different ones, each measured once */
+    size_t measured, reused, failed, unmeasured;
+    size_t transitions, regions_merged, rounds, states;
+    double reference_seconds, measure_seconds, place_seconds, race_seconds;
+};
+
+struct optimizer {
+    struct optimizer_settings settings;
+    struct arena *arena; /* of strings and small arrays that live as long as the optimizer */
+    struct device_facts device;
+    collage_target target;
+    bool *enabled; /* one for each backend of the registry: available and asked for */
+    struct oracle *oracle;
+    struct worker *worker;
+    struct cost_store *store;
+    struct candidate_set *set;
+    struct sample_conditions conditions;
+    uint32_t working_set_log2;
+    uint64_t deadline_ns; /* of measuring */
+    struct transition *transitions;
+    size_t transition_count, transition_capacity;
+    double *switch_ns;
+    struct key_table *known; /* costs by key, of this run */
+    struct contestant *contestants;
+    struct plan **plans; /* those of the contestants that are plans, NULL for libraries alone */
+    const char **names, **notes;
+    size_t contestant_count;
+    struct optimizer_counts counts;
+};
+
+/* The names of `backends` must be known; opens the cost store; starts a worker; asks every library
+ * for its version. */
+collage_status optimizer_open(const struct optimizer_settings *settings,
+                              struct optimizer *optimizer, struct error *error);
+void optimizer_close(struct optimizer *optimizer);
+
+collage_status optimizer_run_reference(struct optimizer *optimizer, struct error *error);
+collage_status optimizer_make_candidates(struct optimizer *optimizer, struct error *error);
+/* All candidates without a cost: from the store, else measured, the most useful first, until the
+ * budget is spent. */
+collage_status optimizer_measure_candidates(struct optimizer *optimizer, struct error *error);
+/* Every conversion between a layout that some candidate makes and one that some candidate wants. */
+collage_status optimizer_measure_transitions(struct optimizer *optimizer, struct error *error);
+collage_status optimizer_measure_switches(struct optimizer *optimizer, struct error *error);
+/* Places on all enabled backends; merges neighbouring regions, measures, places again until nothing
+ * improves; adds the plan to the contestants as "mix". */
+collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error);
+/* Adds each library alone: its own session (graph-level), or the best placement on it (op-level).
+ */
+collage_status optimizer_place_alone(struct optimizer *optimizer, struct error *error);
+/* Adds a plan that was made before. It is borrowed. */
+collage_status optimizer_add_plan(struct optimizer *optimizer, const char *name, struct plan *plan,
+                                  struct error *error);
+/* Adds a graph-level library alone: its own session and defaults. */
+collage_status optimizer_add_library(struct optimizer *optimizer, uint32_t backend,
+                                     struct error *error);
+/* Races the contestants. */
+collage_status optimizer_race(struct optimizer *optimizer, struct error *error);
+/* The fastest contestant that is a plan, with all results and the evidence; the caller's. */
+collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **out,
+                                     struct error *error);
+/* Fills plan->results from the race, relative to contestant `chosen`. */
+collage_status optimizer_write_results(struct optimizer *optimizer, size_t chosen,
+                                       struct plan *plan, struct error *error);
+
+/* Internal to optimize/: the placement problem as it stands, over these backends. */
+struct place_problem optimizer_problem(const struct optimizer *optimizer, const bool *enabled);
+collage_status optimizer_report_progress(const struct optimizer *optimizer, const char *stage,
+                                         const char *detail, size_t done, size_t total,
+                                         struct error *error);
+struct cost_conditions optimizer_conditions(const struct optimizer *optimizer, uint32_t backend);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dynamic.c: the layout-aware dynamic program (docs/placement.md). States are extended by options
+ * whose inputs are there, level by level of covered nodes; passes with more and more states bound
+ * the later ones by what the earlier ones found, and end as soon as one drops nothing.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "place/branch.h"
+#include "place/level.h"
+
+/* Options tried in the last pass, about, if the caller sets no limit. */
+#define WORK_LIMIT 8000000u
+
+enum { STATES_LEAST = 300, STATES_MOST = 20000, PENDING_FACTOR = 4 };
+
+/* Where a state that was extended came from. */
+struct step {
+    uint32_t parent, option;
+};
+
+#define NO_STEP UINT32_MAX
+
+struct solver {
+    const struct place_table *table;
+    struct arena *arena;
+    struct brancher brancher;
+    struct level *levels; /* node_count + 1 */
+    struct step *history; /* of this pass */
+    size_t history_count, history_capacity;
+    uint32_t *key, *pairs; /* the key being made */
+    size_t limit;
+    bool dropped;
+    size_t states;
+    node_id stuck; /* the first uncovered node of the state that got furthest */
+    double best;   /* the best placement so far, over all passes */
+    candidate_id *chosen;
+    size_t chosen_count;
+    struct error *error;
+};
+
+static struct level *final_level(const struct solver *solver)
+{
+    return &solver->levels[solver->table->graph->node_count];
+}
+
+/* ---- making the key of a new state ---- */
+
+/* The covered set of `key` with the option's nodes, into solver->key. */
+static void make_cover(struct solver *solver, const uint32_t *key,
+                       const struct place_option *option)
+{
+    uint32_t *window = solver->key + KEY_HEAD;
+    uint32_t base = key[KEY_FIRST] / 32, words = key[KEY_WORDS];
+    uint32_t top = option->nodes[option->node_count - 1] / 32 - base + 1;
+    memcpy(window, key + KEY_HEAD, words * sizeof *window);
+    for (; words < top; words++)
+        window[words] = 0;
+    for (uint32_t k = 0; k < option->node_count; k++)
+        window[option->nodes[k] / 32 - base] |= UINT32_C(1) << (option->nodes[k] % 32);
+    uint32_t first = key[KEY_FIRST];
+    while (first / 32 - base < words && (window[first / 32 - base] >> (first % 32) & 1))
+        first++;
+    uint32_t skip = first / 32 - base;
+    words = words > skip ? words - skip : 0;
+    memmove(window, window + skip, words * sizeof *window);
+    if (words)
+        window[0] &= ~((UINT32_C(1) << (first % 32)) - 1);
+    while (words && window[words - 1] == 0)
+        words--;
+    solver->key[KEY_FIRST] = first;
+    solver->key[KEY_WORDS] = words;
+}
+
+static const struct place_port *find_input(const struct place_option *option, value_id value)
+{
+    for (uint32_t k = 0; k < option->input_count; k++)
+        if (option->inputs[k].value == value)
+            return &option->inputs[k];
+    return NULL;
+}
+
+static void add_pair(struct solver *solver, uint32_t *live, value_id value, uint32_t slot)
+{
+    uint32_t k = (*live)++;
+    for (; k > 0 && solver->pairs[2 * k - 2] > value; k--)
+        memcpy(solver->pairs + 2 * k, solver->pairs + 2 * k - 2, 2 * sizeof(uint32_t));
+    solver->pairs[2 * k] = value;
+    solver->pairs[2 * k + 1] = slot;
+}
+
+/* Converts the inputs, drops the values that nobody uses any more. Adds to *cost; false: no way. */
+static bool take_inputs(struct solver *solver, const uint32_t *key,
+                        const struct place_option *option, uint32_t *live, double *cost)
+{
+    const uint32_t *pairs = key + KEY_HEAD + key[KEY_WORDS];
+    for (uint32_t k = 0; k < key[KEY_LIVE]; k++) {
+        value_id value = pairs[2 * k];
+        uint32_t slot = pairs[2 * k + 1];
+        const struct place_port *port = find_input(option, value);
+        if (port) {
+            *cost += slot_cost(solver->table, value, slot, port->layout);
+            if (*cost == INFINITY)
+                return false;
+            bool dead = false;
+            uint32_t needs = key_needs(solver->table, solver->key, value, &dead);
+            uint32_t converted = slot_converted(slot) | UINT32_C(1) << port->layout;
+            if (dead)
+                return false;
+            if (needs == 0)
+                continue;
+            slot = slot_make(slot_made(slot), converted & needs);
+        }
+        add_pair(solver, live, value, slot);
+    }
+    return true;
+}
+
+/* Adds what the option makes; model outputs are wanted row-major, at once. */
+static bool give_outputs(struct solver *solver, const struct place_option *option, uint32_t *live,
+                         double *cost)
+{
+    for (uint32_t k = 0; k < option->output_count; k++) {
+        const struct place_port *port = &option->outputs[k];
+        uint32_t slot = slot_make(port->layout, 0);
+        bool dead = false;
+        uint32_t needs = key_needs(solver->table, solver->key, port->value, &dead);
+        if (dead)
+            return false;
+        if (solver->table->values[port->value].output) {
+            *cost += slot_cost(solver->table, port->value, slot, 0);
+            slot = slot_make(port->layout, 1 & needs);
+        }
+        if (needs)
+            add_pair(solver, live, port->value, slot);
+    }
+    return *cost < INFINITY;
+}
+
+static uint32_t next_last(const struct place_table *table, uint32_t last,
+                          const struct place_option *option)
+{
+    return table->switch_ns && !option->view ? option->backend : last;
+}
+
+/* Puts the state that `option` leads to on its level, unless it cannot be part of a better
+ * placement than the best one. */
+static collage_status extend(struct solver *solver, const struct state *state, const uint32_t *key,
+                             uint32_t index, uint32_t parent, size_t covered)
+{
+    const struct place_table *table = solver->table;
+    const struct place_option *option = &table->options[index];
+    uint32_t last = next_last(table, key[KEY_LAST], option);
+    struct state next = { .cost = state->cost + option->cost,
+                          .rest = state->rest - option->bound,
+                          .parent = parent,
+                          .option = index };
+    if (table->switch_ns && !option->view)
+        next.cost += table->switch_ns[key[KEY_LAST] * (table->backend_count + 1) + last];
+    double enough = solver->best * (1 - 1e-12);
+    if (next.cost + next.rest >= enough)
+        return COLLAGE_OK;
+    uint32_t live = 0;
+    make_cover(solver, key, option);
+    if (!take_inputs(solver, key, option, &live, &next.cost) ||
+        !give_outputs(solver, option, &live, &next.cost) || next.cost + next.rest >= enough)
+        return COLLAGE_OK;
+    solver->key[KEY_LAST] = last;
+    solver->key[KEY_LIVE] = live;
+    size_t head = KEY_HEAD + (size_t)solver->key[KEY_WORDS];
+    memcpy(solver->key + head, solver->pairs, 2 * live * sizeof *solver->pairs);
+    struct level *level = &solver->levels[covered + option->node_count];
+    collage_status status =
+        level_insert(level, &next, solver->key, head + 2 * (size_t)live, solver->error);
+    if (!status && level->count > PENDING_FACTOR * solver->limit)
+        status = level_reduce(level, table, solver->limit, &solver->dropped, solver->error);
+    return status;
+}
+
+/* ---- a pass ---- */
+
+static collage_status start(struct solver *solver)
+{
+    const struct place_table *table = solver->table;
+    const struct graph *graph = table->graph;
+    struct state state = { .rest = table->bound_total, .parent = NO_STEP, .option = NO_STEP };
+    solver->key[KEY_LAST] = table->switch_ns ? table->backend_count : 0;
+    solver->key[KEY_FIRST] = solver->key[KEY_WORDS] = 0;
+    uint32_t live = 0;
+    for (uint32_t k = 0; k < graph->input_count; k++) {
+        value_id value = graph->inputs[k];
+        if (table->uses->first[value] < table->uses->first[value + 1])
+            add_pair(solver, &live, value, slot_make(0, 0));
+    }
+    solver->key[KEY_LIVE] = live;
+    memcpy(solver->key + KEY_HEAD, solver->pairs, 2 * live * sizeof *solver->pairs);
+    return level_insert(&solver->levels[0], &state, solver->key, KEY_HEAD + 2 * (size_t)live,
+                        solver->error);
+}
+
+static collage_status extend_level(struct solver *solver, size_t covered)
+{
+    struct level *level = &solver->levels[covered];
+    collage_status status =
+        level_reduce(level, solver->table, solver->limit, &solver->dropped, solver->error);
+    for (size_t s = 0; s < level->count && !status; s++) {
+        const struct state *state = &level->states[s];
+        const uint32_t *key = level->keys + state->key;
+        if (solver->history_count >= NO_STEP ||
+            !memory_grow((void **)&solver->history, &solver->history_capacity,
+                         solver->history_count, sizeof *solver->history))
+            return error_memory(solver->error);
+        uint32_t parent = (uint32_t)solver->history_count;
+        solver->history[solver->history_count++] = (struct step){ state->parent, state->option };
+        solver->states++;
+        if (key[KEY_FIRST] > solver->stuck)
+            solver->stuck = key[KEY_FIRST];
+        brancher_find(&solver->brancher, key);
+        for (uint32_t k = 0; k < solver->brancher.ready_count && !status; k++)
+            status = extend(solver, state, key, solver->brancher.ready[k], parent, covered);
+    }
+    level_free(level);
+    return status;
+}
+
+/* The steps that lead to the final state become the best placement. */
+static collage_status take_best(struct solver *solver)
+{
+    const struct level *final = final_level(solver);
+    if (final->count == 0)
+        return COLLAGE_OK;
+    const struct state *state = &final->states[0];
+    for (size_t k = 1; k < final->count; k++)
+        if (final->states[k].cost < state->cost)
+            state = &final->states[k];
+    size_t count = 0;
+    for (uint32_t h = state->parent; h != NO_STEP; h = solver->history[h].parent)
+        count++;
+    candidate_id *chosen = memory_alloc(count * sizeof *chosen);
+    if (!chosen)
+        return error_memory(solver->error);
+    struct step step = { state->parent, state->option };
+    for (size_t k = count; k-- > 0; step = solver->history[step.parent])
+        chosen[k] = solver->table->options[step.option].id;
+    memory_free(solver->chosen);
+    solver->chosen = chosen;
+    solver->chosen_count = count;
+    solver->best = state->cost;
+    return COLLAGE_OK;
+}
+
+static collage_status run_pass(struct solver *solver, size_t limit, bool all_orders)
+{
+    size_t nodes = solver->table->graph->node_count;
+    solver->limit = limit;
+    solver->dropped = false;
+    solver->brancher.all_orders = all_orders;
+    solver->history_count = 0;
+    collage_status status = start(solver);
+    for (size_t covered = 0; covered < nodes && !status; covered++)
+        status = extend_level(solver, covered);
+    if (!status)
+        status = take_best(solver);
+    for (size_t covered = 0; covered <= nodes; covered++)
+        level_free(&solver->levels[covered]);
+    return status;
+}
+
+static size_t choose_limit(const struct place_table *table)
+{
+    size_t limit = table->problem->state_limit;
+    if (limit)
+        return limit;
+    limit = WORK_LIMIT / (table->option_count + 1);
+    return limit < STATES_LEAST ? STATES_LEAST : limit > STATES_MOST ? STATES_MOST : limit;
+}
+
+/* Small passes first; each bounds the next. *optimal: a pass over all that matters dropped nothing.
+ */
+static collage_status run_passes(struct solver *solver, bool *optimal)
+{
+    size_t limit = choose_limit(solver->table);
+    bool switches = solver->table->switch_ns != NULL;
+    const struct {
+        size_t limit;
+        bool all_orders;
+    } passes[] = { { 50, false }, { 1000, false }, { 50, true }, { limit, switches } };
+    *optimal = false;
+    for (size_t k = 0; k < sizeof passes / sizeof passes[0]; k++) {
+        bool last = k + 1 == sizeof passes / sizeof passes[0];
+        if (!last && (passes[k].limit >= limit || (passes[k].all_orders && !switches)))
+            continue;
+        collage_status status = run_pass(solver, passes[k].limit, passes[k].all_orders);
+        if (status)
+            return status;
+        *optimal = !solver->dropped && passes[k].all_orders == switches && solver->table->complete;
+        if (*optimal)
+            return COLLAGE_OK;
+    }
+    return COLLAGE_OK;
+}
+
+static collage_status solver_make(struct solver *solver)
+{
+    const struct graph *graph = solver->table->graph;
+    size_t words = graph->node_count / 32 + 2;
+    solver->levels = arena_array(solver->arena, graph->node_count + 1, sizeof *solver->levels);
+    solver->pairs = arena_array(solver->arena, graph->value_count, 2 * sizeof *solver->pairs);
+    solver->key =
+        arena_array(solver->arena, KEY_HEAD + words + 2 * graph->value_count, sizeof *solver->key);
+    if (!solver->levels || !solver->pairs || !solver->key)
+        return error_memory(solver->error);
+    return brancher_make(solver->table, solver->arena, &solver->brancher, solver->error);
+}
+
+static void solver_free(struct solver *solver)
+{
+    memory_free(solver->history);
+    memory_free(solver->chosen);
+    if (solver->levels)
+        for (size_t k = 0; k <= solver->table->graph->node_count; k++)
+            level_free(&solver->levels[k]);
+}
+
+collage_status place_dynamic(const struct place_problem *problem, struct placement *out,
+                             struct error *error)
+{
+    *out = (struct placement){ 0 };
+    struct place_table table;
+    collage_status status = place_table_make(problem, &table, error);
+    struct solver solver = {
+        .table = &table, .arena = table.arena, .best = INFINITY, .error = error
+    };
+    bool optimal = false;
+    if (!status)
+        status = solver_make(&solver);
+    if (!status)
+        status = run_passes(&solver, &optimal);
+    if (!status && !solver.chosen)
+        status = place_fail(problem, solver.stuck, error);
+    if (!status) {
+        *out = (struct placement){ solver.chosen, solver.chosen_count, solver.best, optimal,
+                                   solver.states };
+        solver.chosen = NULL;
+    }
+    solver_free(&solver);
+    place_table_free(&table);
+    return status;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options.h: internal to place/: the placement problem as the dynamic program wants it. Usable
+ * candidates become options with their layouts interned value by value (0 is row-major) and step
+ * costs added; conversions become small matrices.
+ */
+#ifndef COLLAGE_PLACE_OPTIONS_H
+#define COLLAGE_PLACE_OPTIONS_H
+
+#include "place/place.h"
+
+/* Layouts of one value that are told apart; options that need more are left out (`complete`). */
+enum { PLACE_LAYOUTS = 27 };
+
+struct place_port {
+    value_id value;
+    uint32_t layout; /* interned */
+};
+
+struct place_option {
+    candidate_id id;
+    uint32_t backend;
+    uint32_t merge; /* options of equal nodes, ports and merge: only the cheapest is kept */
+    bool view;
+    double cost;  /* with the step cost */
+    double bound; /* sum of node bounds */
+    const node_id *nodes;
+    uint32_t node_count, input_count, output_count;
+    const struct place_port *inputs, *outputs;
+};
+
+struct place_value {
+    const collage_layout **layouts;
+    uint32_t layout_count;
+    bool output; /* of the model */
+    const double
+        *convert; /* convert[from * layout_count + to], with the step cost; INFINITY: none */
+};
+
+struct place_table {
+    struct arena *arena;
+    const struct place_problem *problem;
+    const struct graph *graph;
+    const struct graph_uses *uses;
+    struct place_option *options;
+    uint32_t option_count;
+    struct place_value *values;
+    uint32_t *first_option, *node_options; /* options of node n: node_options[first_option[n]...] */
+    uint32_t *needs;    /* use by use (graph_uses): layouts in which options of the user take it */
+    double bound_total; /* no placement is cheaper */
+    uint32_t backend_count;
+    const double *switch_ns;  /* as the problem's, cleaned; NULL if all are 0 */
+    const double *switch_gap; /* what `last` = a may cost more than b in the future, at most */
+    bool complete;
+};
+
+/* COLLAGE_ERROR_UNSUPPORTED if a node has no option. The table borrows the problem. */
+collage_status place_table_make(const struct place_problem *problem, struct place_table *out,
+                                struct error *error);
+void place_table_free(struct place_table *table);
+
+/* What all solvers agree on: which candidates and conversions take part, and the price of a switch.
+ */
+bool place_is_usable(const struct place_problem *problem, const struct candidate *candidate);
+bool place_is_usable_transition(const struct place_problem *problem,
+                                const struct transition *transition);
+double place_switch_cost(const struct place_problem *problem, uint32_t from, uint32_t to);
+/* COLLAGE_ERROR_UNSUPPORTED about a node that no usable candidate covers; else about `stuck`. */
+collage_status place_fail(const struct place_problem *problem, node_id stuck, struct error *error);
+
+#endif

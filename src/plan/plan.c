@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void plan_destroy(struct plan *plan)
+{
+    if (!plan)
+        return;
+    json_decref(plan->evidence);
+    arena_destroy(plan->arena); /* the plan itself lies in it */
+}
+
+uint32_t plan_tensor_root(const struct plan *plan, uint32_t tensor)
+{
+    while (plan->tensors[tensor].shares != GRAPH_NONE)
+        tensor = plan->tensors[tensor].shares;
+    return tensor;
+}
+
+void plan_tensor_writers(const struct plan *plan, uint32_t *writers)
+{
+    for (uint32_t t = 0; t < plan->tensor_count; t++)
+        writers[t] = GRAPH_NONE;
+    for (uint32_t s = 0; s < plan->step_count; s++)
+        for (uint32_t k = 0; k < plan->steps[s].output_count; k++)
+            writers[plan->steps[s].outputs[k]] = s;
+}
+
+uint32_t plan_tensor_owner(const struct plan *plan, const uint32_t *writers, uint32_t tensor)
+{
+    while (writers[tensor] == GRAPH_NONE && plan->tensors[tensor].shares != GRAPH_NONE)
+        tensor = plan->tensors[tensor].shares;
+    return tensor;
+}
+
+void plan_step_describe(const struct plan_step *step, const struct graph *graph, char *text,
+                        size_t size)
+{
+    enum { SHOWN = 6 };
+    size_t used = 0;
+    if (step->kind != PLAN_KERNEL) {
+        snprintf(text, size, "%s", step->kind == PLAN_REORDER ? "reorder" : "copy");
+        return;
+    }
+    snprintf(text, size, "nothing");
+    for (uint32_t k = 0; k < step->node_count && used < size; k++) {
+        const char *op = k < SHOWN ? graph->nodes[step->nodes[k]].base.op_type : "...";
+        int n = snprintf(text + used, size - used, "%s%s", k ? "+" : "", op);
+        if (n < 0 || k == SHOWN)
+            break;
+        used += (size_t)n;
+    }
+}

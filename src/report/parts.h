@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parts.h: the parts that the reports are put together from. */
+#ifndef COLLAGE_REPORT_PARTS_H
+#define COLLAGE_REPORT_PARTS_H
+
+#include "report/report.h"
+
+/* What a backend does in a plan. */
+struct backend_share {
+    uint32_t steps, nodes, reorders;
+    double predicted_ns;
+};
+
+/* One for each of the plan's backends. */
+void report_count_shares(const struct plan *plan, struct backend_share *shares);
+
+/* Appends a string cut and padded to a width (0: as it is), control characters replaced: names may
+ * come from hostile files and must not steer a terminal. */
+void report_put(struct text *out, const char *string, size_t width);
+
+/* The row of the plan among its results, NULL if it took part in no race. */
+const struct plan_result *report_chosen(const struct plan *plan);
+
+/* "1x64x112x112" of the step's first output; "" if it has none. */
+void report_shape(const struct graph *graph, const struct plan *plan, const struct plan_step *step,
+                  char *text, size_t size);
+
+void report_results_text(const struct graph *graph, const struct plan *plan, struct text *out);
+collage_status report_steps_text(const struct graph *graph, const struct plan *plan,
+                                 struct text *out, struct error *error);
+collage_status report_dot(const struct graph *graph, const struct plan *plan, struct text *out,
+                          struct error *error);
+/* Lays out DOT source and draws it. */
+collage_status report_svg(const struct text *dot, struct text *out, struct error *error);
+
+#endif

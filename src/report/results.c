@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/parts.h"
+
+#include <math.h>
+#include <string.h>
+
+void report_put(struct text *out, const char *string, size_t width)
+{
+    size_t shown = 0;
+    for (; *string && (width == 0 || shown < width); string++, shown++) {
+        char c = (unsigned char)*string < 0x20 || *string == 0x7f ? '?' : *string;
+        text_append(out, &c, 1);
+    }
+    for (; shown < width; shown++)
+        text_append(out, " ", 1);
+}
+
+const struct plan_result *report_chosen(const struct plan *plan)
+{
+    for (uint32_t k = 0; k < plan->result_count; k++)
+        if (plan->results[k].chosen)
+            return &plan->results[k];
+    return NULL;
+}
+
+static void put_row(struct text *out, const struct plan_result *result)
+{
+    text_string(out, result->chosen ? "* " : "  ");
+    report_put(out, result->name, 20);
+    text_format(out, " %9.3f %9.3f", result->minimum_ns / 1e6, result->median_ns / 1e6);
+    if (result->chosen)
+        text_format(out, "  %-22s", "1");
+    else
+        text_format(out, "  %-6.3f [%.3f, %.3f] ", result->ratio, result->ratio_low,
+                    result->ratio_high);
+    if (result->peak_bytes > 0)
+        text_format(out, " %8.1f", (double)result->peak_bytes / (1 << 20));
+    else
+        text_format(out, " %8s", "-");
+    if (result->note[0]) {
+        text_string(out, "  ");
+        report_put(out, result->note, 0);
+    }
+    text_string(out, "\n");
+}
+
+/* How much faster than the fastest of the others. */
+static void put_speed_up(struct text *out, const struct plan *plan)
+{
+    const struct plan_result *best = NULL;
+    for (uint32_t k = 0; k < plan->result_count; k++) {
+        const struct plan_result *result = &plan->results[k];
+        if (!result->chosen && (!best || result->median_ns < best->median_ns))
+            best = result;
+    }
+    if (!best || !report_chosen(plan))
+        return;
+    text_string(out, "\nThe plan is ");
+    text_format(out, "%.3f times as fast as the next best, ", best->ratio);
+    report_put(out, best->name, 0);
+    text_format(out, " (95 %% confidence: %.3f to %.3f).\n", best->ratio_low, best->ratio_high);
+}
+
+/* The sum of the costs must predict the time of the whole. */
+static void put_additivity(struct text *out, const struct plan *plan)
+{
+    const struct plan_result *chosen = report_chosen(plan);
+    if (!chosen || chosen->predicted_ns <= 0 || chosen->median_ns <= 0)
+        return;
+    text_format(out, "Predicted %.3f ms, measured %.3f ms: the prediction is off by %+.1f %%.\n",
+                chosen->predicted_ns / 1e6, chosen->median_ns / 1e6,
+                100 * (chosen->predicted_ns / chosen->median_ns - 1));
+}
+
+void report_results_text(const struct graph *graph, const struct plan *plan, struct text *out)
+{
+    report_put(out, graph->name, 0);
+    text_format(out, ": %d thread%s", plan->threads, plan->threads == 1 ? "" : "s");
+    if (plan->device_name[0]) {
+        text_string(out, ", ");
+        report_put(out, plan->device_name, 0);
+    }
+    text_string(out, "\n");
+    if (plan->result_count == 0)
+        return;
+    text_string(out, "\n  contestant            min [ms]  med [ms]  "
+                     "time / plan [95 % CI]   peak [MiB]\n");
+    for (uint32_t k = 0; k < plan->result_count; k++)
+        put_row(out, &plan->results[k]);
+    put_speed_up(out, plan);
+    put_additivity(out, plan);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/layout.h"
+
+void report_count_shares(const struct plan *plan, struct backend_share *shares)
+{
+    memset(shares, 0, plan->backend_count * sizeof *shares);
+    for (uint32_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        if (step->backend == GRAPH_NONE)
+            continue;
+        struct backend_share *share = &shares[step->backend];
+        share->steps++;
+        share->nodes += step->node_count;
+        share->reorders += step->kind == PLAN_REORDER;
+        share->predicted_ns += step->cost_ns;
+    }
+}
+
+void report_shape(const struct graph *graph, const struct plan *plan, const struct plan_step *step,
+                  char *text, size_t size)
+{
+    text[0] = '\0';
+    if (step->output_count == 0)
+        return;
+    const struct tensor *tensor = &graph->values[plan->tensors[step->outputs[0]].value].tensor;
+    dims_print(tensor->dims, tensor->rank, text, size);
+}
+
+/* ---- by backend ---- */
+
+static void put_shares(const struct graph *graph, const struct plan *plan,
+                       const struct backend_share *shares, struct text *out)
+{
+    double total = 0;
+    uint32_t nodes = 0, copies = 0;
+    for (uint32_t k = 0; k < plan->backend_count; k++) {
+        total += shares[k].predicted_ns;
+        nodes += shares[k].nodes;
+    }
+    for (uint32_t s = 0; s < plan->step_count; s++)
+        copies += plan->steps[s].kind == PLAN_COPY;
+    text_string(out, "\n  backend          version       steps  reorders  operators  "
+                     "predicted [ms]   share\n");
+    for (uint32_t k = 0; k < plan->backend_count; k++) {
+        text_string(out, "  ");
+        report_put(out, plan->backends[k].name, 16);
+        text_string(out, " ");
+        report_put(out, plan->backends[k].version, 12);
+        text_format(out, " %6u %9u %10u %15.3f %6.1f%%\n", shares[k].steps, shares[k].reorders,
+                    shares[k].nodes, shares[k].predicted_ns / 1e6,
+                    total > 0 ? 100 * shares[k].predicted_ns / total : 0.0);
+    }
+    size_t views = graph->node_count - nodes;
+    if (views > 0 || copies > 0)
+        text_format(out, "  without a kernel: %zu view%s; %u cop%s\n", views, views == 1 ? "" : "s",
+                    copies, copies == 1 ? "y" : "ies");
+}
+
+/* Operators by how often they are run on a backend, most often first, then by name. */
+struct op_total {
+    const char *op;
+    uint32_t count;
+};
+
+static void add_op(struct op_total *totals, size_t *count, const char *op)
+{
+    for (size_t k = 0; k < *count; k++)
+        if (strcmp(totals[k].op, op) == 0) {
+            totals[k].count++;
+            return;
+        }
+    totals[(*count)++] = (struct op_total){ op, 1 };
+}
+
+static bool goes_before(const struct op_total *a, const struct op_total *b)
+{
+    return a->count != b->count ? a->count > b->count : strcmp(a->op, b->op) < 0;
+}
+
+static void sort_ops(struct op_total *totals, size_t count)
+{
+    for (size_t k = 1; k < count; k++) {
+        struct op_total moved = totals[k];
+        size_t at = k;
+        for (; at > 0 && goes_before(&moved, &totals[at - 1]); at--)
+            totals[at] = totals[at - 1];
+        totals[at] = moved;
+    }
+}
+
+static void put_ops(struct text *out, const char *backend, const struct op_total *totals,
+                    size_t count)
+{
+    enum { COLUMNS = 98 };
+    size_t column = 19;
+    text_string(out, "  ");
+    report_put(out, backend, 16);
+    for (size_t k = 0; k < count; k++) {
+        char item[96];
+        int length = snprintf(item, sizeof item, " %.64s %u%s", totals[k].op, totals[k].count,
+                              k + 1 < count ? "," : "");
+        if (length < 0)
+            continue;
+        if (column + (size_t)length > COLUMNS) {
+            text_format(out, "\n%18s", "");
+            column = 18;
+        }
+        text_string(out, item);
+        column += (size_t)length;
+    }
+    text_string(out, "\n");
+}
+
+static collage_status put_placement(const struct graph *graph, const struct plan *plan,
+                                    struct text *out, struct error *error)
+{
+    struct op_total *totals = memory_alloc((graph->node_count + 1) * sizeof *totals);
+    if (!totals)
+        return error_memory(error);
+    text_string(out, "\n");
+    for (uint32_t b = 0; b < plan->backend_count; b++) {
+        size_t count = 0;
+        for (uint32_t s = 0; s < plan->step_count; s++)
+            for (uint32_t k = 0; plan->steps[s].backend == b && k < plan->steps[s].node_count; k++)
+                add_op(totals, &count, graph->nodes[plan->steps[s].nodes[k]].base.op_type);
+        sort_ops(totals, count);
+        if (count > 0)
+            put_ops(out, plan->backends[b].name, totals, count);
+    }
+    memory_free(totals);
+    return COLLAGE_OK;
+}
+
+/* ---- step by step ---- */
+
+static const char *layout_text(const struct plan *plan, const uint32_t *tensors, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) /* the first that is not row-major tells most */
+        if (!layout_is_plain(&plan->tensors[tensors[k]].layout))
+            return plan->tensors[tensors[k]].layout.tag;
+    return "";
+}
+
+static void put_layouts(const struct plan *plan, const struct plan_step *step, struct text *out)
+{
+    const char *from = layout_text(plan, step->inputs, step->input_count);
+    const char *to = layout_text(plan, step->outputs, step->output_count);
+    if (!from[0] && !to[0])
+        return;
+    report_put(out, from[0] ? from : "-", 0);
+    if (strcmp(from, to) != 0) {
+        text_string(out, ">");
+        report_put(out, to[0] ? to : "-", 0);
+    }
+}
+
+static void put_step(const struct graph *graph, const struct plan *plan, uint32_t index,
+                     struct text *out)
+{
+    const struct plan_step *step = &plan->steps[index];
+    char what[96], shape[96];
+    plan_step_describe(step, graph, what, sizeof what);
+    report_shape(graph, plan, step, shape, sizeof shape);
+    text_format(out, "  %4u ", index);
+    report_put(out, step->backend == GRAPH_NONE ? "" : plan->backends[step->backend].name, 12);
+    text_format(out, " %9.1f  ", step->cost_ns / 1e3);
+    report_put(out, what, 26);
+    text_string(out, " ");
+    report_put(out, shape, 15);
+    text_string(out, " ");
+    report_put(out, step->variant, 8);
+    text_string(out, " ");
+    put_layouts(plan, step, out);
+    while (out->count > 0 && out->bytes[out->count - 1] == ' ')
+        out->bytes[--out->count] = '\0';
+    text_string(out, "\n");
+}
+
+collage_status report_steps_text(const struct graph *graph, const struct plan *plan,
+                                 struct text *out, struct error *error)
+{
+    struct backend_share *shares = memory_alloc((plan->backend_count + 1) * sizeof *shares);
+    if (!shares)
+        return error_memory(error);
+    report_count_shares(plan, shares);
+    put_shares(graph, plan, shares, out);
+    memory_free(shares);
+    collage_status status = put_placement(graph, plan, out, error);
+    if (status != COLLAGE_OK)
+        return status;
+    text_format(out, "  activations: %.1f MiB; %s\n", (double)plan->arena_bytes / (1 << 20),
+                plan->optimal ? "optimal for the measured costs"
+                              : "not proved optimal for the measured costs");
+    text_string(out, "\n  step backend      cost [us]  operators                  output          "
+                     "variant  layouts\n");
+    for (uint32_t s = 0; s < plan->step_count; s++)
+        put_step(graph, plan, s, out);
+    return COLLAGE_OK;
+}

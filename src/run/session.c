@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/steps.h"
+
+/* ---- making ---- */
+
+/* Opens what the plan names, in the versions it names. */
+static collage_status open_backends(struct compile_context *c, uint32_t *entries,
+                                    struct error *error)
+{
+    registry_set_environment(c->registry, c->plan->threads); /* before any library is loaded */
+    for (uint32_t k = 0; k < c->plan->backend_count; k++) {
+        const struct plan_backend *wanted = &c->plan->backends[k];
+        entries[k] = registry_find(c->registry, wanted->name);
+        if (entries[k] == UINT32_MAX)
+            return error_set(error, COLLAGE_ERROR_MISMATCH,
+                             "the plan uses the backend '%s', which is not here: install its "
+                             "plugin, or optimize the model again",
+                             wanted->name);
+        collage_status status = registry_open(c->registry, entries[k], &c->target, error);
+        if (status != COLLAGE_OK)
+            return status;
+        const char *found = c->registry->entries[entries[k]].version;
+        if (strcmp(found, wanted->version) != 0)
+            return error_set(error, COLLAGE_ERROR_MISMATCH,
+                             "the plan was made with %s %s, but %s is installed: optimize the "
+                             "model again",
+                             wanted->name, wanted->version, found);
+    }
+    return COLLAGE_OK;
+}
+
+static const char *label_step(struct session *session, const struct compile_context *c,
+                              uint32_t index)
+{
+    const struct plan_step *step = &c->plan->steps[index];
+    char what[128];
+    plan_step_describe(step, c->graph, what, sizeof what);
+    const char *name = step->node_count > 0
+                           ? c->graph->nodes[step->nodes[0]].base.name
+                           : c->graph->values[c->plan->tensors[step->inputs[0]].value].name;
+    return arena_format(session->arena, "step %u (%s '%.80s'%s%s)", index, what, name ? name : "",
+                        step->backend == GRAPH_NONE ? "" : " on ",
+                        step->backend == GRAPH_NONE ? "" : c->plan->backends[step->backend].name);
+}
+
+static collage_status make_steps(struct session *session, const struct compile_context *c,
+                                 struct error *error)
+{
+    const struct plan *plan = c->plan;
+    session->steps = arena_array(session->arena, plan->step_count, sizeof *session->steps);
+    if (!session->steps)
+        return error_memory(error);
+    session->step_count = plan->step_count;
+    for (uint32_t s = 0; s < plan->step_count; s++) {
+        struct run_step *step = &session->steps[s];
+        step->label = label_step(session, c, s);
+        if (!step->label)
+            return error_memory(error);
+        if (plan->steps[s].kind == PLAN_COPY) {
+            step->copy_bytes = plan->tensors[plan->steps[s].outputs[0]].bytes;
+            continue;
+        }
+        collage_status status = compile_step(c, session, s, error);
+        if (status != COLLAGE_OK)
+            return status;
+    }
+    return COLLAGE_OK;
+}
+
+/* Touched here, so that no run pays for the page faults. */
+static char *make_memory(uint64_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    char *memory = memory_alloc_aligned((size_t)bytes);
+    if (memory)
+        memset(memory, 0, (size_t)bytes);
+    return memory;
+}
+
+/* Where a tensor lies, NULL if the caller brings its memory with each run. */
+static const void *address_of(const struct session *session, const struct compile_context *c,
+                              const struct plan_tensor *root)
+{
+    if (root->place == PLAN_ARENA)
+        return session->activations + (root->bytes ? root->offset : 0);
+    return root->place == PLAN_CONSTANT ? c->graph->values[root->value].tensor.data : NULL;
+}
+
+static void fill_step(struct session *session, const struct compile_context *c, uint32_t index)
+{
+    const struct plan_step *from = &c->plan->steps[index];
+    struct run_step *step = &session->steps[index];
+    for (uint32_t k = 0; k < from->input_count; k++) {
+        const struct plan_tensor *root =
+            &c->plan->tensors[plan_tensor_root(c->plan, from->inputs[k])];
+        step->inputs[k] = address_of(session, c, root);
+        if (root->place == PLAN_INPUT || root->place == PLAN_OUTPUT)
+            session->input_patches[session->input_patch_count++] =
+                (struct input_patch){ &step->inputs[k], root->port, root->place == PLAN_OUTPUT };
+    }
+    for (uint32_t k = 0; k < from->output_count; k++) {
+        const struct plan_tensor *root =
+            &c->plan->tensors[plan_tensor_root(c->plan, from->outputs[k])];
+        step->outputs[k] = root->place == PLAN_ARENA
+                               ? session->activations + (root->bytes ? root->offset : 0)
+                               : NULL;
+        if (root->place == PLAN_OUTPUT)
+            session->output_patches[session->output_patch_count++] =
+                (struct output_patch){ &step->outputs[k], root->port };
+    }
+}
+
+static collage_status make_pointers(struct session *session, const struct compile_context *c,
+                                    struct error *error)
+{
+    size_t inputs = 0, outputs = 0;
+    for (uint32_t s = 0; s < c->plan->step_count; s++) {
+        inputs += c->plan->steps[s].input_count;
+        outputs += c->plan->steps[s].output_count;
+    }
+    struct arena *arena = session->arena;
+    const void **input_table = arena_array(arena, inputs, sizeof *input_table);
+    void **output_table = arena_array(arena, outputs, sizeof *output_table);
+    session->input_patches = arena_array(arena, inputs, sizeof *session->input_patches);
+    session->output_patches = arena_array(arena, outputs, sizeof *session->output_patches);
+    if (!input_table || !output_table || !session->input_patches || !session->output_patches)
+        return error_memory(error);
+    for (uint32_t s = 0; s < c->plan->step_count; s++) {
+        session->steps[s].inputs = input_table;
+        session->steps[s].outputs = output_table;
+        input_table += c->plan->steps[s].input_count;
+        output_table += c->plan->steps[s].output_count;
+        fill_step(session, c, s);
+    }
+    return COLLAGE_OK;
+}
+
+static collage_status make(struct session *session, struct compile_context *c, struct error *error)
+{
+    uint32_t *entries = arena_array(session->arena, c->plan->backend_count, sizeof *entries);
+    if (!entries)
+        return error_memory(error);
+    c->entries = entries;
+    collage_status status = open_backends(c, entries, error);
+    if (status == COLLAGE_OK)
+        status = graph_uses_build(c->graph, &c->uses, error);
+    if (status == COLLAGE_OK)
+        status = make_steps(session, c, error);
+    if (status != COLLAGE_OK)
+        return status;
+    session->activation_bytes = c->plan->arena_bytes;
+    session->activations = make_memory(session->activation_bytes);
+    session->scratch = make_memory(session->scratch_bytes);
+    if (!session->activations || !session->scratch)
+        return error_memory(error);
+    return make_pointers(session, c, error);
+}
+
+collage_status session_create(const struct graph *graph, const struct plan *plan,
+                              struct registry *registry, struct session **out, struct error *error)
+{
+    *out = NULL;
+    if (!hash_equal(plan->graph, graph_hash(graph)))
+        return error_set(error, COLLAGE_ERROR_MISMATCH,
+                         "the plan was made for another model or other shapes than '%s': optimize "
+                         "it again",
+                         graph->path && graph->path[0] ? graph->path : graph->name);
+    struct session *session = memory_alloc(sizeof *session);
+    if (!session)
+        return error_memory(error);
+    session->arena = arena_create();
+    struct compile_context context = { .graph = graph,
+                                       .plan = plan,
+                                       .registry = registry,
+                                       .target = registry_host_target(plan->threads) };
+    collage_status status = session->arena ? make(session, &context, error) : error_memory(error);
+    graph_uses_free(&context.uses);
+    if (status != COLLAGE_OK) {
+        session_destroy(session);
+        return status;
+    }
+    *out = session;
+    return COLLAGE_OK;
+}
+
+void session_destroy(struct session *session)
+{
+    if (!session)
+        return;
+    for (uint32_t s = 0; s < session->step_count; s++)
+        if (session->steps[s].api)
+            session->steps[s].api->kernel_destroy(session->steps[s].kernel);
+    memory_free_aligned(session->activations);
+    memory_free_aligned(session->scratch);
+    memory_free(session->stamps);
+    arena_destroy(session->arena);
+    memory_free(session);
+}
+
+/* ---- running ---- */
+
+static void set_pointers(struct session *session, const void *const *inputs, void *const *outputs)
+{
+    for (uint32_t k = 0; k < session->input_patch_count; k++) {
+        const struct input_patch *patch = &session->input_patches[k];
+        *patch->entry = patch->from_output ? outputs[patch->port] : inputs[patch->port];
+    }
+    for (uint32_t k = 0; k < session->output_patch_count; k++)
+        *session->output_patches[k].entry = outputs[session->output_patches[k].port];
+}
+
+static collage_status run_failed(const struct run_step *step, collage_status status,
+                                 collage_message *message, struct error *error)
+{
+    message->text[sizeof message->text - 1] = '\0';
+    return error_set(error, status, "%s: %s", step->label,
+                     message->text[0] ? message->text : collage_status_text(status));
+}
+
+collage_status session_run(struct session *session, const void *const *inputs, void *const *outputs,
+                           struct error *error)
+{
+    collage_message message;
+    message.text[0] = '\0';
+    uint64_t *stamp = NULL;
+    if (session->stamps)
+        stamp = session->stamps +
+                session->profiled_runs % PROFILE_RUNS * ((uint64_t)session->step_count + 1);
+    set_pointers(session, inputs, outputs);
+    for (uint32_t s = 0; s < session->step_count; s++) {
+        struct run_step *step = &session->steps[s];
+        if (stamp)
+            stamp[s] = clock_ns();
+        if (!step->api) {
+            if (step->copy_bytes)
+                memcpy(step->outputs[0], step->inputs[0], step->copy_bytes);
+            continue;
+        }
+        collage_status status = step->api->run(step->kernel, NULL, step->inputs, step->outputs,
+                                               session->scratch, &message);
+        if (status != COLLAGE_OK)
+            return run_failed(step, status, &message, error);
+    }
+    if (stamp) {
+        stamp[session->step_count] = clock_ns();
+        session->profiled_runs++;
+    }
+    return COLLAGE_OK;
+}
+
+void session_memory(const struct session *session, uint64_t *activation_bytes,
+                    uint64_t *packed_weight_bytes)
+{
+    if (activation_bytes)
+        *activation_bytes = session->activation_bytes + session->scratch_bytes;
+    if (packed_weight_bytes)
+        *packed_weight_bytes = session->weight_bytes;
+}

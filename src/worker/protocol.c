@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/protocol.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/subgraph.h"
+
+/* ---- pieces ---- */
+
+static json_t *shapes_to_json(const collage_shape *shapes, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t k = 0; list && k < count; k++) {
+        json_t *dims = json_array();
+        for (int32_t d = 0; dims && d < shapes[k].rank; d++)
+            json_array_append_new(dims, json_integer(shapes[k].dims[d]));
+        json_array_append_new(list, json_pack("{s:s, s:o}", "name", shapes[k].name, "dims", dims));
+    }
+    return list;
+}
+
+bool protocol_read_shapes(const json_t *json, struct arena *arena, collage_shape **shapes,
+                          size_t *count)
+{
+    *count = json_array_size(json);
+    *shapes = arena_array(arena, *count, sizeof **shapes);
+    if (!*shapes)
+        return false;
+    for (size_t k = 0; k < *count; k++) {
+        const json_t *item = json_array_get(json, k), *dims = json_object_get(item, "dims");
+        collage_shape *shape = &(*shapes)[k];
+        shape->name = json_string_value(json_object_get(item, "name"));
+        if (!shape->name || json_array_size(dims) > COLLAGE_MAX_RANK)
+            return false;
+        shape->rank = (int32_t)json_array_size(dims);
+        for (int32_t d = 0; d < shape->rank; d++)
+            shape->dims[d] = json_integer_value(json_array_get(dims, (size_t)d));
+    }
+    return true;
+}
+
+static json_t *layouts_to_json(const collage_layout *layouts, uint32_t count)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; list && k < count; k++)
+        json_array_append_new(list, json_string(layouts[k].tag));
+    return list;
+}
+
+bool protocol_read_layout(const json_t *json, collage_layout *out)
+{
+    const char *tag = json_string_value(json);
+    if (!tag || strlen(tag) >= sizeof out->tag)
+        return false;
+    snprintf(out->tag, sizeof out->tag, "%s", tag);
+    return true;
+}
+
+static bool read_layouts(const json_t *json, struct arena *arena, collage_layout **layouts,
+                         uint32_t *count)
+{
+    *count = (uint32_t)json_array_size(json);
+    *layouts = arena_array(arena, *count, sizeof **layouts);
+    for (uint32_t k = 0; *layouts && k < *count; k++)
+        if (!protocol_read_layout(json_array_get(json, k), &(*layouts)[k]))
+            return false;
+    return *layouts != NULL;
+}
+
+/* ---- requests ---- */
+
+json_t *protocol_open(const struct worker_setup *setup, bool standalone)
+{
+    char hash[33] = "";
+    if (setup->graph)
+        hash_print(graph_hash(setup->graph), hash);
+    return json_pack("{s:s, s:s, s:s?, s:o, s:i, s:s, s:b, s:b}", "job", "open", "plugins",
+                     setup->plugin_directories ? setup->plugin_directories : "", "model",
+                     setup->model_path, "shapes", shapes_to_json(setup->shapes, setup->shape_count),
+                     "threads", setup->threads, "graph", hash, "oracle", setup->oracle != NULL,
+                     "standalone", standalone);
+}
+
+json_t *protocol_candidate(const struct candidate_set *set, candidate_id id)
+{
+    const struct candidate *candidate = &set->items[id];
+    const struct region *region = &candidate->region;
+    json_t *nodes = json_array();
+    for (uint32_t k = 0; nodes && k < region->node_count; k++)
+        json_array_append_new(nodes, json_integer(region->nodes[k]));
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "backend",
+                     set->registry->entries[candidate->backend].name, "variant", candidate->variant,
+                     "pattern", candidate->pattern ? candidate->pattern : "", "nodes", nodes,
+                     "inputs", layouts_to_json(candidate->input_layouts, region->input_count),
+                     "outputs", layouts_to_json(candidate->output_layouts, region->output_count));
+}
+
+bool protocol_read_candidate(const json_t *json, struct arena *arena,
+                             struct protocol_candidate *out)
+{
+    *out =
+        (struct protocol_candidate){ .backend = json_string_value(json_object_get(json, "backend")),
+                                     .variant = json_string_value(json_object_get(json, "variant")),
+                                     .pattern =
+                                         json_string_value(json_object_get(json, "pattern")) };
+    const json_t *nodes = json_object_get(json, "nodes");
+    out->node_count = (uint32_t)json_array_size(nodes);
+    out->nodes = arena_array(arena, out->node_count, sizeof *out->nodes);
+    if (!out->backend || !out->variant || !out->pattern || !out->nodes)
+        return false;
+    for (uint32_t k = 0; k < out->node_count; k++) {
+        json_int_t node = json_integer_value(json_array_get(nodes, k));
+        if (node < 0 || node >= GRAPH_NONE)
+            return false;
+        out->nodes[k] = (node_id)node;
+    }
+    return read_layouts(json_object_get(json, "inputs"), arena, &out->inputs, &out->input_count) &&
+           read_layouts(json_object_get(json, "outputs"), arena, &out->outputs, &out->output_count);
+}
+
+json_t *protocol_conditions(const struct sample_conditions *conditions)
+{
+    return json_pack("{s:I, s:f, s:f}", "working_set_bytes",
+                     (json_int_t)conditions->working_set_bytes, "limit_seconds",
+                     conditions->limit_seconds, "tolerance", conditions->tolerance);
+}
+
+bool protocol_read_conditions(const json_t *json, struct sample_conditions *out)
+{
+    json_int_t bytes = json_integer_value(json_object_get(json, "working_set_bytes"));
+    *out = (struct sample_conditions){
+        .working_set_bytes = bytes > 0 ? (uint64_t)bytes : 0,
+        .limit_seconds = json_number_value(json_object_get(json, "limit_seconds")),
+        .tolerance = json_number_value(json_object_get(json, "tolerance"))
+    };
+    return json_is_object(json) && out->limit_seconds >= 0 && out->tolerance >= 0;
+}
+
+/* ---- costs ---- */
+
+/* Libraries may say things that are not UTF-8, which JSON cannot hold. */
+json_t *protocol_text(const char *text)
+{
+    json_t *json = json_string(text);
+    char copy[512];
+    if (json)
+        return json;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at > 0x7e)
+            *at = '?';
+    return json_string(copy);
+}
+
+/* JSON has no infinity: -1 stands for it. */
+static double finite_or_minus_one(double value)
+{
+    return isfinite(value) ? value : -1;
+}
+
+json_t *protocol_cost(const struct cost *cost)
+{
+    json_t *inplace = json_array();
+    for (uint32_t k = 0; inplace && k < 2 * cost->inplace_count && k < 8; k++)
+        json_array_append_new(inplace, json_integer(cost->inplace[k]));
+    return json_pack(
+        "{s:b, s:f, s:f, s:f, s:f, s:i, s:f, s:I, s:I, s:o, s:o, s:o}", "measured",
+        cost->state == COST_MEASURED, "cost_ns", finite_or_minus_one(cost->cost_ns), "minimum_ns",
+        finite_or_minus_one(cost->minimum_ns), "low_ns", finite_or_minus_one(cost->low_ns),
+        "high_ns", finite_or_minus_one(cost->high_ns), "samples", (int)cost->sample_count, "error",
+        finite_or_minus_one(cost->error), "weight_bytes", (json_int_t)cost->weight_bytes,
+        "scratch_bytes", (json_int_t)cost->scratch_bytes, "inplace", inplace, "implementation",
+        cost->implementation, "reason", cost->reason);
+}
+
+static bool read_number(const json_t *json, const char *name, double *out)
+{
+    const json_t *value = json_object_get(json, name);
+    *out = json_number_value(value);
+    return json_is_number(value);
+}
+
+static bool read_count(const json_t *json, const char *name, uint64_t *out)
+{
+    const json_t *value = json_object_get(json, name);
+    json_int_t number = json_integer_value(value);
+    *out = number > 0 ? (uint64_t)number : 0;
+    return json_is_integer(value) && number >= 0;
+}
+
+static bool read_inplace(const json_t *list, struct cost *out)
+{
+    size_t count = json_array_size(list);
+    if (count > sizeof out->inplace / sizeof *out->inplace || count % 2)
+        return false;
+    for (size_t k = 0; k < count; k++) {
+        json_int_t index = json_integer_value(json_array_get(list, k));
+        if (index < 0 || index > UINT32_MAX)
+            return false;
+        out->inplace[k] = (uint32_t)index;
+    }
+    out->inplace_count = (uint32_t)count / 2;
+    return true;
+}
+
+/* Absent is ""; NULL if out of memory. */
+static const char *read_string(const json_t *json, const char *name, struct arena *arena)
+{
+    const char *text = json_string_value(json_object_get(json, name));
+    return arena_string(arena, text ? text : "");
+}
+
+bool protocol_read_cost(const json_t *json, struct arena *arena, struct cost *out)
+{
+    *out = (struct cost){ .state = json_is_true(json_object_get(json, "measured")) ? COST_MEASURED
+                                                                                   : COST_FAILED };
+    out->implementation = read_string(json, "implementation", arena);
+    out->reason = read_string(json, "reason", arena);
+    uint64_t samples = 0;
+    if (!out->implementation || !out->reason || !read_number(json, "cost_ns", &out->cost_ns) ||
+        !read_number(json, "minimum_ns", &out->minimum_ns) ||
+        !read_number(json, "low_ns", &out->low_ns) ||
+        !read_number(json, "high_ns", &out->high_ns) || !read_number(json, "error", &out->error) ||
+        !read_count(json, "samples", &samples) ||
+        !read_count(json, "weight_bytes", &out->weight_bytes) ||
+        !read_count(json, "scratch_bytes", &out->scratch_bytes) ||
+        !read_inplace(json_object_get(json, "inplace"), out))
+        return false;
+    out->sample_count = (uint32_t)samples;
+    if (out->error < 0)
+        out->error = (double)INFINITY;
+    return out->state == COST_FAILED || (out->cost_ns >= 0 && isfinite(out->error));
+}

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# The whole way on tiny_cnn, then plans that are damaged or do not fit.
+make_network tiny_cnn
+make_network tiny_transformer
+check_sum=e23a58539026ab1f6c25ee9355160a7b55004c58a62677a235987677510c8c83
+holds "weights are byte for byte" [ "$(sha256sum <tiny_cnn.weights)" = "$check_sum  -" ]
+mkdir copy
+good "copy" weights tiny_cnn.onnx --output copy
+holds "weights --output copies the model" cmp tiny_cnn.onnx copy/tiny_cnn.onnx
+holds "weights --output writes the weights" cmp tiny_cnn.weights copy/tiny_cnn.weights
+
+good "reference" backends
+good '"name": "reference"' backends --json
+good "Conv" inspect tiny_cnn.onnx
+good "Conv" inspect tiny_cnn.onnx --text
+good "float32" inspect --text tiny_cnn.onnx --shape input=1x3x32x32
+
+# Optimise.
+good "tiny_cnn.plan.json" optimize tiny_cnn.onnx --threads 1 --budget 60
+holds "optimize reports progress in plain lines" grep -q '^[A-Z].*: [0-9]* of [0-9]*' "$work/err"
+holds "the default plan is there" [ -s tiny_cnn.plan.json ]
+good '"format"' optimize tiny_cnn.onnx -t1 -o again.plan.json --json --quiet
+holds "--quiet is quiet" [ ! -s "$work/err" ]
+good "reference" optimize tiny_cnn.onnx -t1 --backends reference -o plain.plan.json -q
+holds "nothing else was written" [ "$(ls ./*.plan.json | wc -l)" = 3 ]
+
+# Run.
+good "^output: 1x10 float32, mean " run tiny_cnn.plan.json
+holds "run says which inputs are examples" grep -q '^Input input: the example input' "$work/out"
+sed -n 's/.* starts //p' "$work/out" >mix.txt
+good "minimum .* of 3 runs" run plain.plan.json --runs 3
+good "predicted" run tiny_cnn.plan.json --profile
+npy zeros.npy '<f4' '(1, 3, 32, 32)' 12288
+good "^output: 1x10 float32" run tiny_cnn.plan.json --input input=zeros.npy
+good "copy/output.npy" run tiny_cnn.plan.json -i input=zeros.npy -o copy
+holds "run writes a .npy file" [ "$(head -c 6 copy/output.npy | tail -c 5)" = NUMPY ]
+
+# Check, compare, show.
+good "^Right:" verify tiny_cnn.plan.json
+good "^Right:" verify tiny_cnn.onnx
+good "mix" bench tiny_cnn.plan.json --seconds 2 --quiet
+good "^\\[" bench tiny_cnn.plan.json --seconds 2 --quiet --json
+holds "bench --json prints an array" [ "$(tail -n 1 "$work/out")" = "]" ]
+good "Conv" show tiny_cnn.plan.json
+run show tiny_cnn.plan.json -o picture.svg
+holds "show draws an SVG" grep -q '<svg' picture.svg
+run show tiny_cnn.plan.json -o picture.dot
+holds "show writes Graphviz source" grep -q 'digraph' picture.dot
+
+# A plan and its model that have moved.
+mkdir moved
+cp tiny_cnn.plan.json moved
+good "^output:" run moved/tiny_cnn.plan.json --model tiny_cnn.onnx
+
+# Inputs that do not fit.
+npy flat.npy '<f4' '(1, 3, 32)' 384
+npy whole.npy '<i8' '(1, 3, 32, 32)' 24576
+npy short.npy '<f4' '(1, 3, 32, 32)' 12287
+npy huge.npy '<f4' '(4000000000, 4000000000, 4000000000)' 4
+echo "1 2 3" >text.npy
+for file in flat.npy whole.npy short.npy huge.npy text.npy nosuch.npy copy; do
+    bad "$file" run tiny_cnn.plan.json --input "input=$file"
+done
+bad "nosuch=zeros.npy" run tiny_cnn.plan.json --input nosuch=zeros.npy
+bad "'zeros.npy'" run tiny_cnn.plan.json --input zeros.npy
+
+# Plans that are damaged, or of another model.
+size=$(wc -c <plain.plan.json)
+for length in 0 1 10 100 $((size / 4)) $((size / 2)) $((size * 3 / 4)) $((size - 3)); do
+    head -c "$length" plain.plan.json >cut.plan.json
+    bad "cut.plan.json" run cut.plan.json
+    bad "cut.plan.json" show cut.plan.json
+done
+sed 's/"version": *1\>/"version": 999/' plain.plan.json >future.plan.json
+bad "999" run future.plan.json
+sed 's/"backend": *[0-9]*/"backend": 77/g' plain.plan.json >odd.plan.json
+bad "odd.plan.json" run odd.plan.json
+sed 's/:/,/' plain.plan.json >comma.plan.json
+bad "comma.plan.json" verify comma.plan.json
+echo '{}' >object.plan.json
+bad "object.plan.json" bench object.plan.json
+echo '[]' >list.plan.json
+bad "list.plan.json" run list.plan.json
+bad "tiny_transformer.onnx" run tiny_cnn.plan.json --model tiny_transformer.onnx
+bad "nosuch.onnx" verify tiny_cnn.plan.json --model nosuch.onnx
+bad "no-folder" show tiny_cnn.plan.json -o no-folder/picture.svg
+mv tiny_cnn.onnx gone.onnx
+bad "tiny_cnn.onnx" run tiny_cnn.plan.json
+mv gone.onnx tiny_cnn.onnx
+
+# Ctrl-C: a clean stop, with no plan.
+timeout --preserve-status --signal=INT 0.5 "$collage" optimize tiny_transformer.onnx --remeasure \
+    --quiet >"$work/out" 2>"$work/err"
+status=$?
+holds "Ctrl-C stops it (exit status $status)" [ "$status" = 3 -o "$status" = 130 ]
+holds "an interrupted optimize leaves no plan" [ -z "$(ls | grep tiny_transformer.plan)" ]

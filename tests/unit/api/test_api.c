@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public API, end to end on tiny_cnn, with whatever libraries are installed (the reference is
+ * always there). */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <collage/collage.h>
+
+static char folder[256];
+static char model_path[512];
+static char plan_path[512];
+
+struct fixture {
+    collage_context *context;
+    collage_model *model;
+    collage_plan *plan;
+};
+
+static void check(const struct fixture *fixture, collage_status status)
+{
+    if (status != COLLAGE_OK)
+        fail_msg("%s", collage_context_message(fixture->context));
+}
+
+static int make_fixture(void **state)
+{
+    static struct fixture fixture;
+    snprintf(folder, sizeof folder, "%s/api-XXXXXX", "/tmp");
+    assert_non_null(mkdtemp(folder));
+    snprintf(model_path, sizeof model_path, "%s/tiny_cnn.onnx", folder);
+    snprintf(plan_path, sizeof plan_path, "%s/tiny_cnn.plan.json", folder);
+    collage_context_options options = { .struct_size = sizeof options, .cache_directory = folder };
+    assert_int_equal(collage_context_create(&options, &fixture.context), COLLAGE_OK);
+    uint64_t bytes = 0;
+    check(&fixture,
+          collage_weights_fill(fixture.context, COLLAGE_NETWORKS "/tiny_cnn.onnx", folder, &bytes));
+    assert_true(bytes > 70000);
+    check(&fixture, collage_model_load(fixture.context, model_path, NULL, 0, &fixture.model));
+    collage_optimize_options how = {
+        .struct_size = sizeof how, .threads = 1, .backends = "reference", .budget_seconds = 20
+    };
+    check(&fixture, collage_optimize(fixture.context, fixture.model, &how, &fixture.plan));
+    *state = &fixture;
+    return 0;
+}
+
+static int drop_fixture(void **state)
+{
+    struct fixture *fixture = *state;
+    collage_plan_destroy(fixture->plan);
+    collage_model_destroy(fixture->model);
+    collage_context_destroy(fixture->context);
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) == 0 ? 0 : -1;
+}
+
+struct run {
+    float input[3 * 32 * 32], output[10];
+};
+
+static DLTensor dense(void *data, int64_t *shape, int32_t rank)
+{
+    return (DLTensor){ .data = data,
+                       .device = { kDLCPU, 0 },
+                       .ndim = rank,
+                       .dtype = { kDLFloat, 32, 1 },
+                       .shape = shape };
+}
+
+static void run_once(const struct fixture *fixture, collage_session *session, struct run *run)
+{
+    int64_t in_shape[] = { 1, 3, 32, 32 };
+    int64_t out_shape[] = { 1, 10 };
+    check(fixture, collage_model_example_input(fixture->context, fixture->model, 0, run->input,
+                                               sizeof run->input));
+    DLTensor input = dense(run->input, in_shape, 4);
+    DLTensor output = dense(run->output, out_shape, 2);
+    assert_int_equal(collage_session_run(session, &input, 1, &output, 1), COLLAGE_OK);
+}
+
+/* The first values that bench/networks/expected.tsv states, computed by another implementation. */
+static void assert_expected(const struct run *run)
+{
+    static const float expected[] = { -0.06081478f, -0.6802682f, -0.6195782f, 0.7732135f };
+    for (int k = 0; k < 4; k++)
+        assert_float_equal(run->output[k], expected[k], 1e-5);
+}
+
+static void test_run_gives_the_expected_values(void **state)
+{
+    struct fixture *fixture = *state;
+    collage_session *session;
+    struct run run;
+    check(fixture,
+          collage_session_create(fixture->context, fixture->model, fixture->plan, &session));
+    run_once(fixture, session, &run);
+    assert_expected(&run);
+    collage_session_destroy(session);
+}
+
+static void test_plan_survives_saving(void **state)
+{
+    struct fixture *fixture = *state;
+    check(fixture, collage_plan_save(fixture->context, fixture->model, fixture->plan, plan_path));
+    collage_model *model;
+    collage_plan *plan;
+    check(fixture, collage_plan_load(fixture->context, plan_path, NULL, &model, &plan));
+    collage_session *session;
+    struct run run;
+    check(fixture, collage_session_create(fixture->context, model, plan, &session));
+    run_once(fixture, session, &run);
+    assert_expected(&run);
+    collage_session_destroy(session);
+    collage_plan_destroy(plan);
+    collage_model_destroy(model);
+}
+
+static void test_verification_passes(void **state)
+{
+    struct fixture *fixture = *state;
+    collage_verification result = { .struct_size = sizeof result };
+    check(fixture, collage_verify(fixture->context, fixture->model, fixture->plan, &result));
+    assert_int_equal(result.elements, 10);
+    assert_true(result.worst_error <= result.tolerance);
+}
+
+static void test_wrong_shapes_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    collage_session *session;
+    struct run run;
+    check(fixture,
+          collage_session_create(fixture->context, fixture->model, fixture->plan, &session));
+    int64_t wrong[] = { 1, 3, 32, 31 };
+    int64_t out_shape[] = { 1, 10 };
+    DLTensor input = dense(run.input, wrong, 4);
+    DLTensor output = dense(run.output, out_shape, 2);
+    assert_int_equal(collage_session_run(session, &input, 1, &output, 1), COLLAGE_ERROR_SHAPE);
+    assert_non_null(strstr(collage_session_message(session), "1x3x32x31"));
+    wrong[3] = 32;
+    input.dtype.bits = 64;
+    assert_int_equal(collage_session_run(session, &input, 1, &output, 1), COLLAGE_ERROR_SHAPE);
+    input.dtype.bits = 32;
+    int64_t transposed[] = { 3072, 1, 96, 3 };
+    input.strides = transposed;
+    assert_int_equal(collage_session_run(session, &input, 1, &output, 1), COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_session_run(session, &input, 0, &output, 1), COLLAGE_ERROR_ARGUMENT);
+    collage_session_destroy(session);
+}
+
+struct thread_job {
+    const struct fixture *fixture;
+    collage_session *session;
+    struct run run;
+};
+
+static void *run_many(void *user)
+{
+    struct thread_job *job = user;
+    int64_t in_shape[] = { 1, 3, 32, 32 };
+    int64_t out_shape[] = { 1, 10 };
+    DLTensor input = dense(job->run.input, in_shape, 4);
+    DLTensor output = dense(job->run.output, out_shape, 2);
+    for (int k = 0; k < 5; k++)
+        if (collage_session_run(job->session, &input, 1, &output, 1) != COLLAGE_OK)
+            return job;
+    return NULL;
+}
+
+static void test_sessions_run_in_several_threads(void **state)
+{
+    struct fixture *fixture = *state;
+    static struct thread_job jobs[2];
+    pthread_t threads[2];
+    for (int k = 0; k < 2; k++) {
+        jobs[k].fixture = fixture;
+        check(fixture, collage_session_create(fixture->context, fixture->model, fixture->plan,
+                                              &jobs[k].session));
+        check(fixture, collage_model_example_input(fixture->context, fixture->model, 0,
+                                                   jobs[k].run.input, sizeof jobs[k].run.input));
+    }
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, run_many, &jobs[k]), 0);
+    for (int k = 0; k < 2; k++) {
+        void *failed;
+        assert_int_equal(pthread_join(threads[k], &failed), 0);
+        assert_null(failed);
+        assert_expected(&jobs[k].run);
+        collage_session_destroy(jobs[k].session);
+    }
+}
+
+static bool stop_at_once(void *user, const collage_progress *progress)
+{
+    (void)progress;
+    ++*(int *)user;
+    return false;
+}
+
+static void test_optimising_can_be_interrupted(void **state)
+{
+    (void)state;
+    int calls = 0;
+    collage_context_options options = { .struct_size = sizeof options,
+                                        .cache_directory = folder,
+                                        .progress = stop_at_once,
+                                        .user = &calls };
+    collage_context *context;
+    collage_model *model;
+    collage_plan *plan = NULL;
+    assert_int_equal(collage_context_create(&options, &context), COLLAGE_OK);
+    assert_int_equal(collage_model_load(context, model_path, NULL, 0, &model), COLLAGE_OK);
+    assert_int_equal(collage_optimize(context, model, NULL, &plan), COLLAGE_ERROR_INTERRUPTED);
+    assert_null(plan);
+    assert_true(calls >= 1);
+    collage_model_destroy(model);
+    collage_context_destroy(context);
+}
+
+static void test_bad_arguments_have_messages(void **state)
+{
+    struct fixture *fixture = *state;
+    collage_plan *plan = NULL;
+    collage_optimize_options how = { .struct_size = sizeof how, .backends = "onednnn" };
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_context_message(fixture->context), "onednnn"));
+    how = (collage_optimize_options){ .struct_size = sizeof how, .threads = -1 };
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    collage_model *model = NULL;
+    assert_int_equal(collage_model_load(fixture->context, "/nonexistent.onnx", NULL, 0, &model),
+                     COLLAGE_ERROR_IO);
+    assert_non_null(strstr(collage_context_message(fixture->context), "/nonexistent.onnx"));
+    assert_null(model);
+    assert_int_equal(collage_context_create(NULL, NULL), COLLAGE_ERROR_ARGUMENT);
+}
+
+static void test_profile_has_every_step(void **state)
+{
+    struct fixture *fixture = *state;
+    collage_session *session;
+    struct run run;
+    check(fixture,
+          collage_session_create(fixture->context, fixture->model, fixture->plan, &session));
+    assert_int_equal(collage_session_set_profiling(session, true), COLLAGE_OK);
+    for (int k = 0; k < 3; k++)
+        run_once(fixture, session, &run);
+    assert_true(collage_session_step_count(session) > 0);
+    for (size_t k = 0; k < collage_session_step_count(session); k++) {
+        collage_step_profile profile = { .struct_size = sizeof profile };
+        assert_int_equal(collage_session_step(session, k, &profile), COLLAGE_OK);
+        assert_true(profile.minimum_ns > 0 && profile.minimum_ns <= profile.median_ns);
+        assert_true(strlen(profile.ops) > 0);
+    }
+    uint64_t activations = 0;
+    uint64_t weights = 0;
+    collage_session_memory(session, &activations, &weights);
+    assert_true(activations > 0);
+    collage_session_destroy(session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_gives_the_expected_values),
+        cmocka_unit_test(test_plan_survives_saving),
+        cmocka_unit_test(test_verification_passes),
+        cmocka_unit_test(test_wrong_shapes_are_refused),
+        cmocka_unit_test(test_sessions_run_in_several_threads),
+        cmocka_unit_test(test_optimising_can_be_interrupted),
+        cmocka_unit_test(test_bad_arguments_have_messages),
+        cmocka_unit_test(test_profile_has_every_step),
+    };
+    return cmocka_run_group_tests(tests, make_fixture, drop_fixture);
+}
