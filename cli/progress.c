@@ -18,7 +18,7 @@ static void on_interrupt(int signal_number)
     interrupted = 1;
 }
 
-static void watch_interrupt(void (*handler)(int), unsigned flags)
+static void set_interrupt(void (*handler)(int), unsigned flags)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -28,6 +28,16 @@ static void watch_interrupt(void (*handler)(int), unsigned flags)
     sigaction(SIGINT, &action, NULL);
 }
 
+/* Leaves it alone where whoever started us wants it ignored, as nohup does. */
+static bool watch_interrupt(void)
+{
+    struct sigaction old;
+    if (sigaction(SIGINT, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
+        return false;
+    set_interrupt(on_interrupt, (unsigned)SA_RESETHAND | (unsigned)SA_RESTART);
+    return true;
+}
+
 void progress_begin(struct progress *progress, bool quiet)
 {
     memset(progress, 0, sizeof *progress);
@@ -35,7 +45,7 @@ void progress_begin(struct progress *progress, bool quiet)
     progress->quiet = quiet;
     progress->terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     clock_gettime(CLOCK_MONOTONIC, &progress->started);
-    watch_interrupt(on_interrupt, (unsigned)SA_RESETHAND | (unsigned)SA_RESTART);
+    progress->watching = watch_interrupt();
 }
 
 void progress_erase(struct progress *progress)
@@ -48,7 +58,9 @@ void progress_erase(struct progress *progress)
 void progress_end(struct progress *progress)
 {
     progress_erase(progress);
-    watch_interrupt(SIG_DFL, 0);
+    if (progress->watching)
+        set_interrupt(SIG_DFL, 0);
+    progress->watching = false;
 }
 
 static const char *stage_title(const char *stage)

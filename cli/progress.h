@@ -16,6 +16,7 @@ struct progress {
     bool quiet;    /* errors only */
     bool terminal; /* draw a bar */
     bool drawn;    /* a bar is on the screen */
+    bool watching; /* Ctrl-C asks for a stop */
     char stage[32];
     size_t tenth;     /* the last one reported */
     long reported_at; /* seconds after the start */

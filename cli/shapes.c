@@ -24,31 +24,38 @@ static bool parse_dims(const char *text, collage_shape *shape)
     return false;
 }
 
-static int parse_shape(const char *command, const char *text, collage_shape *shape)
+/* The name goes to *name, which moves past it. */
+static bool parse_shape(const char *text, char **name, collage_shape *shape)
 {
     const char *equals = strrchr(text, '=');
-    if (!equals || equals == text || !parse_dims(equals + 1, shape)) {
-        complain(command, "--shape: '%s' is not NAME=DIMS; give one such as input=1x3x224x224",
-                 text);
-        return EXIT_BAD_INPUT;
-    }
-    char *name = strndup(text, (size_t)(equals - text));
-    shape->name = name;
-    if (!name) {
-        complain(NULL, "out of memory");
-        return EXIT_FAILED;
-    }
-    return EXIT_OK;
+    if (!equals || equals == text || !parse_dims(equals + 1, shape))
+        return false;
+    size_t length = (size_t)(equals - text);
+    memcpy(*name, text, length);
+    (*name)[length] = '\0';
+    shape->name = *name;
+    *name += length + 1;
+    return true;
 }
 
 int shapes_parse(const char *command, const struct option_list *texts, struct shape_list *shapes)
 {
+    size_t bytes = 1;
+    for (size_t k = 0; k < texts->count; k++)
+        bytes += strlen(texts->items[k]) + 1;
     shapes->count = 0;
+    shapes->names = malloc(bytes);
+    if (!shapes->names) {
+        complain(NULL, "out of memory");
+        return EXIT_FAILED;
+    }
+    char *name = shapes->names;
     for (size_t k = 0; k < texts->count; k++) {
-        int status = parse_shape(command, texts->items[k], &shapes->items[k]);
-        if (status != EXIT_OK) {
+        if (!parse_shape(texts->items[k], &name, &shapes->items[k])) {
+            complain(command, "--shape: '%s' is not NAME=DIMS; give one such as input=1x3x224x224",
+                     texts->items[k]);
             shapes_free(shapes);
-            return status;
+            return EXIT_BAD_INPUT;
         }
         shapes->count++;
     }
@@ -57,8 +64,8 @@ int shapes_parse(const char *command, const struct option_list *texts, struct sh
 
 void shapes_free(struct shape_list *shapes)
 {
-    for (size_t k = 0; k < shapes->count; k++)
-        free((void *)(uintptr_t)shapes->items[k].name);
+    free(shapes->names);
+    shapes->names = NULL;
     shapes->count = 0;
 }
 

@@ -15,9 +15,11 @@
 struct shape_list {
     collage_shape items[OPTION_LIST_MAXIMUM];
     size_t count;
+    char *names; /* what the items' names point into */
 };
 
-/* 0, or an exit status after complaining. The names are owned: free with shapes_free. */
+/* 0, or an exit status after complaining. Free with
+ * shapes_free. */
 int shapes_parse(const char *command, const struct option_list *texts, struct shape_list *shapes);
 void shapes_free(struct shape_list *shapes);
 

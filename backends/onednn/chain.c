@@ -60,7 +60,7 @@ static bool collect_binary(struct recipe *recipe, const collage_node *node, uint
 bool chain_collect(struct recipe *recipe)
 {
     const collage_subgraph *graph = recipe->graph;
-    for (uint32_t k = 1; k < graph->node_count; k++) {
+    for (uint32_t k = recipe->head + 1; k < recipe->tail; k++) {
         const collage_node *node = graph->nodes[k];
         uint32_t before = graph->nodes[k - 1]->outputs[0], position = 0;
         if (!find_operand(recipe, node, before, &position))
@@ -120,8 +120,8 @@ static bool choose_sum(struct recipe *recipe)
     for (size_t k = 0; k < recipe->post_count; k++) {
         struct post *post = &recipe->posts[k];
         const collage_value *value = recipe->graph->values[post->value];
-        if (post->kind != POST_BINARY || post->alg != dnnl_binary_add || !post->full ||
-            value->rank != head_output(recipe)->rank || value_is_constant(value) ||
+        if (recipe->after || post->kind != POST_BINARY || post->alg != dnnl_binary_add ||
+            !post->full || value->rank != head_output(recipe)->rank || value_is_constant(value) ||
             used_by_operand(recipe, post->value))
             continue;
         post->kind = POST_SUM;

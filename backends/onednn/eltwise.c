@@ -134,8 +134,13 @@ static bool scalar_to_eltwise(const char *op, float scalar, bool right, struct p
         alpha = scalar;
         break;
     case dnnl_binary_div:
+        if (right) {
+            *post = (struct post){ .kind = POST_ELTWISE, .alg = dnnl_eltwise_pow, .alpha = scalar };
+            post->beta = -1.0f;
+            return isfinite(scalar);
+        }
         alpha = 1.0f / scalar;
-        if (right || !isnormal(alpha))
+        if (!isnormal(alpha))
             return false;
         break;
     default:

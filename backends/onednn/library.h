@@ -46,6 +46,7 @@
     X(reorder_primitive_desc_create)                                                               \
     X(concat_primitive_desc_create)                                                                \
     X(binary_primitive_desc_create)                                                                \
+    X(deconvolution_forward_primitive_desc_create)                                                 \
     X(convolution_forward_primitive_desc_create)                                                   \
     X(eltwise_forward_primitive_desc_create)                                                       \
     X(softmax_forward_primitive_desc_create)                                                       \

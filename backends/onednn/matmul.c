@@ -65,31 +65,43 @@ static bool add_bias_and_output(struct recipe *recipe)
     uint32_t bias = recipe_take_bias(recipe, recipe->out_rank - 1);
     if (bias != COLLAGE_NO_VALUE && !add_bias(recipe, bias, 1.0f))
         return false;
-    return operand_add_output(recipe, LAYOUT_PLAIN) && chain_place(recipe, LAYOUT_PLAIN);
+    struct operand *output = operand_add_output(recipe, LAYOUT_PLAIN);
+    if (!output ||
+        (recipe->after && !transpose_strides(recipe, recipe->after, true, output->strides)))
+        return false;
+    return chain_place(recipe, LAYOUT_PLAIN);
+}
+
+/* Input k of the batched product, aligned with the output; read through the Transpose before it. */
+static bool add_batched_operand(struct recipe *recipe, uint32_t k)
+{
+    const collage_value *value = head_input(recipe, k);
+    uint32_t id = head_input_id(recipe, k);
+    bool transposed = recipe->before && recipe->before->outputs[0] == id;
+    int rank = recipe->out_rank, lead = rank - value->rank;
+    int64_t dims[MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        dims[d] = d < lead ? 1 : value->dims[d - lead];
+    for (int d = 0; d < rank - 2; d++) {
+        if (dims[d] != 1 && dims[d] != recipe->out_dims[d])
+            return refuse(recipe, "the batches do not fit the output");
+    }
+    if (transposed && lead != 0)
+        return refuse(recipe, "a transposed operand is broadcast");
+    struct operand *operand = operand_add(recipe, k == 0 ? DNNL_ARG_SRC : DNNL_ARG_WEIGHTS,
+                                          transposed ? recipe->before->inputs[0] : id, rank, dims);
+    if (!operand)
+        return false;
+    operand->any = k == 1 && operand->constant;
+    return !transposed || transpose_strides(recipe, recipe->before, false, operand->strides);
 }
 
 /* The batch dimensions of both stay as they are. */
-static bool translate_batched(struct recipe *recipe, const collage_value *a, const collage_value *b)
+static bool translate_batched(struct recipe *recipe)
 {
-    const collage_value *values[] = { a, b };
-    int rank = recipe->out_rank;
     groups_identity(recipe);
-    for (uint32_t k = 0; k < 2; k++) {
-        int64_t dims[MAX_RANK];
-        int lead = rank - values[k]->rank;
-        for (int d = 0; d < rank; d++)
-            dims[d] = d < lead ? 1 : values[k]->dims[d - lead];
-        for (int d = 0; d < rank - 2; d++) {
-            if (dims[d] != 1 && dims[d] != recipe->out_dims[d])
-                return refuse(recipe, "the batches do not fit the output");
-        }
-        struct operand *operand = operand_add(recipe, k == 0 ? DNNL_ARG_SRC : DNNL_ARG_WEIGHTS,
-                                              head_input_id(recipe, k), rank, dims);
-        if (!operand)
-            return false;
-        operand->any = k == 1 && operand->constant;
-    }
-    return add_bias_and_output(recipe);
+    return add_batched_operand(recipe, 0) && add_batched_operand(recipe, 1) &&
+           add_bias_and_output(recipe);
 }
 
 bool translate_matmul(struct recipe *recipe)
@@ -108,10 +120,10 @@ bool translate_matmul(struct recipe *recipe)
         return false;
     groups_rows(recipe);
     bool one_matrix = dims_product(b->dims, 0, b->rank - 2) == 1 && a->rank == rank;
-    if (!one_matrix || !groups_fit_posts(recipe)) {
+    if (!one_matrix || recipe->before || recipe->after || !groups_fit_posts(recipe)) {
         if (recipe->family == FAMILY_INNER_PRODUCT)
             return refuse(recipe, "an inner product needs one matrix on the right");
-        return translate_batched(recipe, a, b);
+        return translate_batched(recipe);
     }
     struct factors f = {
         .m = dims_product(a->dims, 0, a->rank - 1), .k = k, .n = b->dims[b->rank - 1], .alpha = 1.0f

@@ -18,7 +18,10 @@
 
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ELEMENTWISE "*4" },
+    { "deconvolution", "ConvTranspose " ELEMENTWISE "*4" },
     { "matmul", "MatMul " ELEMENTWISE "*4" },
+    { "transposed matmul", "Transpose MatMul " ELEMENTWISE "*3 Transpose*1" },
+    { "matmul transposed", "MatMul " ELEMENTWISE "*3 Transpose" },
     { "gemm", "Gemm " ELEMENTWISE "*4" },
     { "element-wise", ELEMENTWISE " " ELEMENTWISE "*3" },
     { "pooling", "(MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool)" },

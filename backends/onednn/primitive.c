@@ -33,6 +33,15 @@ static dnnl_status_t make_convolution(const struct builder *b, dnnl_primitive_de
         r->pads_left, r->pads_right, b->attributes);
 }
 
+static dnnl_status_t make_deconvolution(const struct builder *b, dnnl_primitive_desc_t *out)
+{
+    const struct recipe *r = b->recipe;
+    return b->library->deconvolution_forward_primitive_desc_create(
+        out, b->engine, dnnl_forward_inference, dnnl_deconvolution_direct, of(b, DNNL_ARG_SRC),
+        of(b, DNNL_ARG_WEIGHTS), of(b, DNNL_ARG_BIAS), of(b, DNNL_ARG_DST), r->strides, r->dilates,
+        r->pads_left, r->pads_right, b->attributes);
+}
+
 static dnnl_status_t make_matmul(const struct builder *b, dnnl_primitive_desc_t *out)
 {
     return b->library->matmul_primitive_desc_create(out, b->engine, of(b, DNNL_ARG_SRC),
@@ -121,9 +130,10 @@ static dnnl_status_t make_reorder(const struct builder *b, dnnl_primitive_desc_t
 static const struct maker {
     const char *name;
     dnnl_status_t (*make)(const struct builder *builder, dnnl_primitive_desc_t *out);
-    bool heavy; /* the library's plain loops are out of the question */
+    bool heavy; /* the library's plain loops are out of the question, even row-major */
 } makers[FAMILY_COUNT] = {
     [FAMILY_CONVOLUTION] = { "convolution", make_convolution, true },
+    [FAMILY_DECONVOLUTION] = { "deconvolution", make_deconvolution, true },
     [FAMILY_MATMUL] = { "matmul", make_matmul, true },
     [FAMILY_INNER_PRODUCT] = { "inner product", make_inner_product, true },
     [FAMILY_POOLING] = { "pooling", make_pooling, false },
@@ -183,14 +193,17 @@ static bool is_reference(const struct library *library, const_dnnl_primitive_des
 {
     const char *text = NULL;
     library->primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &text);
-    return text && strncmp(text, "ref", 3) == 0;
+    return text && (strncmp(text, "ref", 3) == 0 || strstr(text, "+ref")); /* nested, too */
 }
 
 static collage_status make(const struct builder *b, struct primitive *out, collage_message *message)
 {
     const struct maker *maker = &makers[b->recipe->family];
     dnnl_status_t status = maker->make(b, &out->descriptor);
-    if (status == dnnl_success && maker->heavy && is_reference(b->library, out->descriptor))
+    const struct choice *choice = b->recipe->choice;
+    bool special = choice->in != LAYOUT_PLAIN || choice->out != LAYOUT_PLAIN;
+    if (status == dnnl_success && (maker->heavy || special) &&
+        is_reference(b->library, out->descriptor))
         return fail(message, COLLAGE_ERROR_UNSUPPORTED,
                     "oneDNN has only its slow reference for this %s", maker->name);
     if (status == dnnl_success)

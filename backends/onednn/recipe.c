@@ -18,7 +18,7 @@ bool refuse(struct recipe *recipe, const char *format, ...)
 
 const collage_node *recipe_head(const struct recipe *recipe)
 {
-    return recipe->graph->nodes[0];
+    return recipe->graph->nodes[recipe->head];
 }
 
 uint32_t head_input_id(const struct recipe *recipe, uint32_t index)
@@ -158,8 +158,9 @@ struct operand *operand_add_aligned(struct recipe *recipe, int arg, uint32_t val
 const char *recipe_tag(const struct recipe *recipe, uint32_t value)
 {
     for (size_t k = 0; k < recipe->operand_count; k++) {
-        if (recipe->operands[k].value == value)
-            return recipe->operands[k].tag;
+        const struct operand *operand = &recipe->operands[k];
+        if (operand->value == value)
+            return operand->plain_outside ? "" : operand->tag;
     }
     for (size_t k = 0; k < recipe->post_count; k++) { /* a sum lies where the output lies */
         if (recipe->posts[k].kind == POST_SUM && recipe->posts[k].value == value)
@@ -204,6 +205,26 @@ static bool alike(const struct recipe *recipe, const int64_t *aligned, int d, in
     return wide_d == wide_e;
 }
 
+/* Whether an operand, seen as a matrix, is one column. */
+static bool is_column(const struct recipe *recipe, const int64_t *aligned)
+{
+    int64_t folded[MAX_RANK];
+    return groups_fold(recipe, aligned, folded) && folded[0] != 1 && folded[1] == 1;
+}
+
+static bool any_column(const struct recipe *recipe, int64_t (*aligned)[MAX_RANK], size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (is_column(recipe, aligned[k]))
+            return true;
+    }
+    for (size_t k = 0; k < recipe->post_count; k++) {
+        if (recipe->posts[k].kind != POST_ELTWISE && is_column(recipe, recipe->posts[k].dims))
+            return true;
+    }
+    return false;
+}
+
 void groups_coalesce(struct recipe *recipe, int64_t (*aligned)[MAX_RANK], size_t count)
 {
     int previous = -1, group = 0;
@@ -224,6 +245,13 @@ void groups_coalesce(struct recipe *recipe, int64_t (*aligned)[MAX_RANK], size_t
         previous = d;
     }
     recipe->group_count = group + 1;
+    /* Rows that broadcast along the last dimension are channels to the library, which have a batch
+     * before them. */
+    if (recipe->group_count == 2 && any_column(recipe, aligned, count)) {
+        for (int d = 0; d < recipe->out_rank; d++)
+            recipe->group[d]++;
+        recipe->group_count++;
+    }
 }
 
 bool groups_fold(const struct recipe *recipe, const int64_t *aligned, int64_t *folded)

@@ -16,6 +16,7 @@ enum { MAX_RANK = 6, MAX_SPATIAL = 3, MAX_OPERANDS = 40, MAX_POSTS = 8 };
 /* The primitives. */
 enum family {
     FAMILY_CONVOLUTION,
+    FAMILY_DECONVOLUTION,
     FAMILY_MATMUL,
     FAMILY_INNER_PRODUCT,
     FAMILY_POOLING,
@@ -57,6 +58,7 @@ struct operand {
     char tag[24];        /* "": as strides say */
     bool constant;       /* packed when the kernel is made */
     bool any;            /* constant, in the layout that the library likes best */
+    bool plain_outside;  /* the tag's memory is row-major memory too: the host is told so */
     float scale;         /* constants are multiplied by it */
 };
 
@@ -77,6 +79,11 @@ struct recipe {
     const struct choice *choice;
     const collage_variant *variant; /* compiling: the layouts asked for; else NULL */
     collage_message *why;
+
+    uint32_t head;              /* index of the operator that gives the primitive its kind */
+    uint32_t tail;              /* one past the last operator behind it that becomes a post-op */
+    const collage_node *before; /* a Transpose of one of the head's operands, else NULL */
+    const collage_node *after;  /* a Transpose of the result, else NULL */
 
     enum family family;
     struct operand operands[MAX_OPERANDS];
@@ -164,6 +171,16 @@ enum eltwise_match eltwise_match_node(struct recipe *recipe, const collage_node 
 /* The binary algorithm of that name; dnnl_alg_kind_undef if none. */
 dnnl_alg_kind_t binary_algorithm(const char *op_type, bool *commutes);
 
+/* Strides of a row-major tensor seen through a Transpose: of its input in the order of its output's
+ * dimensions, or (inverse) of its output in the order of its input's. */
+bool transpose_strides(struct recipe *recipe, const collage_node *node, bool inverse,
+                       int64_t *strides);
+
+/* An attribute of the head with `count` numbers, each `fallback` if it is absent; refuses other
+ * counts. */
+bool head_ints(struct recipe *recipe, const char *name, uint32_t count, int64_t fallback,
+               int64_t *values);
+
 /* Strides, dilations, pads and kernel of a convolution or pooling into recipe; checks the output's
  * spatial dims. `extended`: ceil_mode lets windows reach beyond the pads. */
 bool window_translate(struct recipe *recipe, const collage_value *in, const collage_value *out,
@@ -171,6 +188,7 @@ bool window_translate(struct recipe *recipe, const collage_value *in, const coll
 
 /* One for each operator family. */
 bool translate_convolution(struct recipe *recipe);
+bool translate_deconvolution(struct recipe *recipe);
 bool translate_matmul(struct recipe *recipe);
 bool translate_gemm(struct recipe *recipe);
 bool translate_pooling(struct recipe *recipe);

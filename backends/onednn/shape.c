@@ -111,7 +111,8 @@ static bool read_reduced(struct recipe *recipe, bool *reduced)
 static bool reduces_space(const struct recipe *recipe, const bool *reduced)
 {
     int rank = head_input(recipe, 0)->rank;
-    bool space = rank >= 3 && rank <= 5;
+    int least = recipe->choice->in == LAYOUT_PLAIN ? 3 : 4; /* shorter ones have no channels */
+    bool space = rank >= least && rank <= 5;
     for (int d = 0; d < rank && space; d++)
         space = reduced[d] == (d >= 2);
     return space;
@@ -165,30 +166,42 @@ bool translate_reduction(struct recipe *recipe)
 
 /* ---- reorders ---- */
 
+bool transpose_strides(struct recipe *recipe, const collage_node *node, bool inverse,
+                       int64_t *strides)
+{
+    const collage_value *in = recipe->graph->values[node->inputs[0]];
+    const collage_value *out = recipe->graph->values[node->outputs[0]];
+    const collage_value *memory = inverse ? out : in;
+    const collage_attribute *perm = collage_node_attribute(node, "perm", COLLAGE_ATTRIBUTE_INTS);
+    int rank = in->rank;
+    if (rank < 2 || out->rank != rank || (perm && perm->count != (uint32_t)rank))
+        return refuse(recipe, "perm does not fit the input");
+    int64_t row_major[MAX_RANK], stride = 1;
+    for (int d = rank - 1; d >= 0; d--) {
+        row_major[d] = stride;
+        stride *= memory->dims[d];
+    }
+    unsigned seen = 0;
+    for (int d = 0; d < rank; d++) {
+        int64_t from = perm ? perm->ints[d] : rank - 1 - d;
+        if (from < 0 || from >= rank || (seen & 1u << from) || in->dims[from] != out->dims[d])
+            return refuse(recipe, "perm does not fit the output");
+        seen |= 1u << from;
+        strides[inverse ? from : d] = row_major[inverse ? d : from];
+    }
+    return true;
+}
+
 bool translate_transpose(struct recipe *recipe)
 {
-    const collage_value *in = head_input(recipe, 0), *out = head_output(recipe);
-    const collage_attribute *perm =
-        collage_node_attribute(recipe_head(recipe), "perm", COLLAGE_ATTRIBUTE_INTS);
-    if (in->rank < 2 || out->rank != in->rank || (perm && perm->count != (uint32_t)in->rank))
-        return refuse(recipe, "perm does not fit the input");
-    int64_t strides[MAX_RANK], stride = 1;
-    for (int d = in->rank - 1; d >= 0; d--) {
-        strides[d] = stride;
-        stride *= in->dims[d];
-    }
+    const collage_value *out = head_output(recipe);
     struct operand *source =
-        operand_add(recipe, DNNL_ARG_FROM, head_input_id(recipe, 0), in->rank, out->dims);
-    if (!source || !operand_add(recipe, DNNL_ARG_TO, recipe_output_id(recipe), in->rank, out->dims))
+        operand_add(recipe, DNNL_ARG_FROM, head_input_id(recipe, 0), out->rank, out->dims);
+    if (!source ||
+        !operand_add(recipe, DNNL_ARG_TO, recipe_output_id(recipe), out->rank, out->dims))
         return false;
-    for (int d = 0; d < in->rank; d++) {
-        int64_t from = perm ? perm->ints[d] : in->rank - 1 - d;
-        if (from < 0 || from >= in->rank || in->dims[from] != out->dims[d])
-            return refuse(recipe, "perm does not fit the output");
-        source->strides[d] = strides[from];
-    }
     recipe->family = FAMILY_REORDER;
-    return true;
+    return transpose_strides(recipe, recipe_head(recipe), false, source->strides);
 }
 
 bool translate_identity(struct recipe *recipe)

@@ -18,7 +18,6 @@ static const struct choice choices_convolution[] = {
     { "plain", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, false },
     { "nhwc", LAYOUT_LAST, LAYOUT_LAST, ALGORITHM_DEFAULT, false },
     { "blocked", LAYOUT_BLOCKED, LAYOUT_BLOCKED, ALGORITHM_DEFAULT, false },
-    { "plain-nhwc", LAYOUT_PLAIN, LAYOUT_LAST, ALGORITHM_DEFAULT, false },
     { "plain-blocked", LAYOUT_PLAIN, LAYOUT_BLOCKED, ALGORITHM_DEFAULT, false },
     { "plain/sum", LAYOUT_PLAIN, LAYOUT_PLAIN, ALGORITHM_DEFAULT, true },
     { "nhwc/sum", LAYOUT_LAST, LAYOUT_LAST, ALGORITHM_DEFAULT, true },
@@ -60,6 +59,7 @@ static const struct rule {
     bool chain; /* others may follow */
 } rules[] = {
     { "Conv", translate_convolution, CHOICES(choices_convolution), true },
+    { "ConvTranspose", translate_deconvolution, CHOICES(choices_convolution), true },
     { "MatMul", translate_matmul, CHOICES(choices_matmul), true },
     { "Gemm", translate_gemm, CHOICES(choices_matmul), true },
     { "MaxPool", translate_pooling, CHOICES(choices_layouts), false },
@@ -105,9 +105,22 @@ static const struct rule *find_rule(const char *op_type)
     return NULL;
 }
 
+static bool is_op(const collage_node *node, const char *op_type)
+{
+    return strcmp(node->op_type, op_type) == 0;
+}
+
+/* A MatMul may have a Transpose before it. */
+static uint32_t find_head(const collage_subgraph *graph)
+{
+    return graph->node_count > 1 && is_op(graph->nodes[0], "Transpose") &&
+           is_op(graph->nodes[1], "MatMul");
+}
+
 const struct choice *recipe_choices(const collage_subgraph *graph, size_t *count)
 {
-    const struct rule *rule = graph->node_count ? find_rule(graph->nodes[0]->op_type) : NULL;
+    const struct rule *rule =
+        graph->node_count ? find_rule(graph->nodes[find_head(graph)]->op_type) : NULL;
     *count = rule ? rule->choice_count : 0;
     return rule ? rule->choices : NULL;
 }
@@ -141,9 +154,35 @@ static bool check_graph(struct recipe *recipe)
         if (!check_value(recipe, graph->values[k]))
             return false;
     }
-    const collage_node *head = graph->nodes[0];
-    if (head->input_count == 0 || head->inputs[0] == COLLAGE_NO_VALUE)
-        return refuse(recipe, "%s lacks its operand", head->op_type);
+    for (uint32_t k = 0; k < graph->node_count; k++) {
+        const collage_node *node = graph->nodes[k];
+        if (node->input_count == 0 || node->inputs[0] == COLLAGE_NO_VALUE)
+            return refuse(recipe, "%s lacks its operand", node->op_type);
+    }
+    return true;
+}
+
+/* Finds the parts of the chain: [Transpose] head [post-ops] [Transpose]. */
+static bool split_chain(struct recipe *recipe)
+{
+    const collage_subgraph *graph = recipe->graph;
+    recipe->head = find_head(graph);
+    recipe->tail = graph->node_count;
+    const collage_node *head = recipe_head(recipe), *last = graph->nodes[graph->node_count - 1];
+    if (!is_op(head, "MatMul"))
+        return true;
+    if (recipe->head > 0) {
+        recipe->before = graph->nodes[0];
+        uint32_t value = recipe->before->outputs[0];
+        if (head->input_count != 2 || (head->inputs[0] == value) == (head->inputs[1] == value))
+            return refuse(recipe, "the Transpose is not for one operand of MatMul");
+    }
+    if (graph->node_count > recipe->head + 1 && is_op(last, "Transpose")) {
+        recipe->after = last;
+        recipe->tail--;
+        if (last->inputs[0] != graph->nodes[recipe->tail - 1]->outputs[0])
+            return refuse(recipe, "it is no chain");
+    }
     return true;
 }
 
@@ -161,7 +200,8 @@ static bool check_tags(struct recipe *recipe)
 {
     for (size_t k = 0; k < recipe->operand_count; k++) {
         const struct operand *operand = &recipe->operands[k];
-        if (!operand->constant && strcmp(operand->tag, recipe_tag(recipe, operand->value)) != 0)
+        const char *tag = operand->plain_outside ? "" : operand->tag;
+        if (!operand->constant && strcmp(tag, recipe_tag(recipe, operand->value)) != 0)
             return refuse(recipe, "a tensor would be needed in two layouts");
     }
     return true;
@@ -180,11 +220,13 @@ bool recipe_translate(struct recipe *recipe, const collage_subgraph *graph,
     recipe->inplace_value = COLLAGE_NO_VALUE;
     if (!check_graph(recipe))
         return false;
-    const struct rule *rule = find_rule(graph->nodes[0]->op_type);
+    if (!split_chain(recipe))
+        return false;
+    const struct rule *rule = find_rule(recipe_head(recipe)->op_type);
     if (!rule)
-        return refuse(recipe, "%s is not mapped", graph->nodes[0]->op_type);
+        return refuse(recipe, "%s is not mapped", recipe_head(recipe)->op_type);
     if (!rule->chain && graph->node_count > 1)
-        return refuse(recipe, "%s is run alone", graph->nodes[0]->op_type);
+        return refuse(recipe, "%s is run alone", recipe_head(recipe)->op_type);
     note_output(recipe);
     return chain_collect(recipe) && rule->translate(recipe) && check_tags(recipe);
 }

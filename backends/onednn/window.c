@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-/* An attribute with one number for each of `count`; fills `fallback` if it is absent. */
-static bool read_ints(struct recipe *recipe, const char *name, uint32_t count, int64_t fallback,
-                      int64_t *values)
+bool head_ints(struct recipe *recipe, const char *name, uint32_t count, int64_t fallback,
+               int64_t *values)
 {
     const collage_attribute *a =
         collage_node_attribute(recipe_head(recipe), name, COLLAGE_ATTRIBUTE_INTS);
@@ -33,7 +32,7 @@ static bool read_pads(struct recipe *recipe, const collage_value *in, int spatia
 {
     const char *mode = collage_node_string(recipe_head(recipe), "auto_pad", "NOTSET");
     int64_t pads[2 * MAX_SPATIAL];
-    if (!read_ints(recipe, "pads", 2 * (uint32_t)spatial, 0, pads))
+    if (!head_ints(recipe, "pads", 2 * (uint32_t)spatial, 0, pads))
         return false;
     bool upper = strcmp(mode, "SAME_UPPER") == 0, lower = strcmp(mode, "SAME_LOWER") == 0;
     bool valid = strcmp(mode, "VALID") == 0;
@@ -70,8 +69,8 @@ bool window_translate(struct recipe *recipe, const collage_value *in, const coll
                       const int64_t *kernel, bool *extended)
 {
     int spatial = in->rank - 2;
-    if (!read_ints(recipe, "strides", (uint32_t)spatial, 1, recipe->strides) ||
-        !read_ints(recipe, "dilations", (uint32_t)spatial, 1, recipe->dilates))
+    if (!head_ints(recipe, "strides", (uint32_t)spatial, 1, recipe->strides) ||
+        !head_ints(recipe, "dilations", (uint32_t)spatial, 1, recipe->dilates))
         return false;
     for (int d = 0; d < spatial; d++) {
         recipe->kernel[d] = kernel[d];
@@ -90,7 +89,7 @@ bool window_translate(struct recipe *recipe, const collage_value *in, const coll
 
 /* ---- convolution ---- */
 
-enum { FEW_CHANNELS = 4 }; /* images: the library reads them row-major and writes another layout */
+enum { FEW_CHANNELS = 4 }; /* images: the library reads them row-major and writes blocks */
 
 static bool check_convolution_layout(struct recipe *recipe, int64_t in_channels,
                                      int64_t out_channels, int64_t groups)
@@ -100,8 +99,6 @@ static bool check_convolution_layout(struct recipe *recipe, int64_t in_channels,
     bool few = in_channels <= FEW_CHANNELS && groups == 1;
     if (choice->in != choice->out && !few)
         return refuse(recipe, "only a convolution with few input channels changes the layout");
-    if (choice->in != LAYOUT_PLAIN && few)
-        return refuse(recipe, "so few input channels stay row-major");
     if (choice->out == LAYOUT_BLOCKED && out_channels < block)
         return refuse(recipe, "there are fewer output channels than a block");
     if (choice->in == LAYOUT_BLOCKED && in_channels < block)
@@ -194,8 +191,7 @@ static bool add_pooling_operands(struct recipe *recipe)
     if (!source || !operand_set_layout(recipe, source, recipe->choice->in))
         return false;
     groups_identity(recipe);
-    return operand_add_output(recipe, recipe->choice->out) &&
-           chain_place(recipe, recipe->choice->out);
+    return operand_add_output(recipe, recipe->choice->out) != NULL;
 }
 
 static bool check_pads(struct recipe *recipe, int spatial)
@@ -246,6 +242,22 @@ bool translate_pooling(struct recipe *recipe)
     return add_pooling_operands(recipe);
 }
 
+/* With one element a channel, whole blocks of channels are row-major memory: the library is asked
+ * for the layout that it reads, in which it is fast. */
+static bool write_plain(struct recipe *recipe)
+{
+    const struct operand *source = &recipe->operands[0];
+    struct operand *output = &recipe->operands[1];
+    if (recipe->choice->in == recipe->choice->out)
+        return true;
+    int64_t block = recipe->target->avx512 ? 16 : 8;
+    if (recipe->choice->in == LAYOUT_BLOCKED && source->dims[1] % block != 0)
+        return refuse(recipe, "the channels do not fill whole blocks");
+    memcpy(output->tag, source->tag, sizeof output->tag);
+    output->plain_outside = true;
+    return true;
+}
+
 bool translate_global_pooling(struct recipe *recipe)
 {
     const collage_value *in = head_input(recipe, 0);
@@ -262,5 +274,5 @@ bool translate_global_pooling(struct recipe *recipe)
     recipe->out_rank = in->rank;
     for (int d = 0; d < in->rank; d++)
         recipe->out_dims[d] = d < 2 ? in->dims[d] : 1;
-    return add_pooling_operands(recipe);
+    return add_pooling_operands(recipe) && write_plain(recipe);
 }

@@ -79,6 +79,25 @@ static collage_status load(collage_backend *backend, collage_message *message)
 
 /* ---- the environment: one in a process, counted by ORT itself ---- */
 
+/* One arena for all sessions: regions run one after the other, so they can share the memory of
+ * their intermediate tensors. Fails if another handle in this process has made it already. */
+static OrtStatus *share_arena(const collage_backend *backend)
+{
+    const struct ort_api *ort = &backend->ort;
+    OrtMemoryInfo *memory = NULL;
+    OrtArenaCfg *config = NULL;
+    OrtStatus *failed = ort->CreateCpuMemoryInfo(ORT_ALLOCATOR_ARENA, ORT_MEMORY_DEFAULT, &memory);
+    if (!failed)
+        failed = ort->CreateArenaCfg(0, -1, -1, -1, &config);
+    if (!failed)
+        failed = ort->CreateAndRegisterAllocator(backend->env, memory, config);
+    if (config)
+        ort->ReleaseArenaCfg(config);
+    if (memory)
+        ort->ReleaseMemoryInfo(memory);
+    return failed;
+}
+
 static collage_status create_environment(collage_backend *backend, collage_message *message)
 {
     const struct ort_api *ort = &backend->ort;
@@ -88,16 +107,13 @@ static collage_status create_environment(collage_backend *backend, collage_messa
     if (!failed)
         failed =
             ort->CreateCpuMemoryInfo(ORT_ALLOCATOR_DEVICE, ORT_MEMORY_DEFAULT, &backend->memory);
-    if (!failed && getenv("ORTARENA")) {
-        OrtArenaCfg *cfg = NULL;
-        OrtMemoryInfo *mi = NULL;
-        failed = ort->CreateCpuMemoryInfo(1, 0, &mi);
-        if (!failed)
-            failed = ort->CreateArenaCfg(0, atoi(getenv("ORTARENA")), -1, -1, &cfg);
-        if (!failed)
-            failed = ort->CreateAndRegisterAllocator(backend->env, mi, cfg);
-    }
-    return ort_check(ort, failed, "cannot start ONNX Runtime", message);
+    collage_status status = ort_check(ort, failed, "cannot start ONNX Runtime", message);
+    if (status != COLLAGE_OK)
+        return status;
+    failed = share_arena(backend);
+    if (failed)
+        ort->ReleaseStatus(failed); /* sessions without a shared arena have their own */
+    return COLLAGE_OK;
 }
 
 /* ---- the smoke run ---- */

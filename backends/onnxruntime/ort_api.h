@@ -27,7 +27,7 @@ typedef struct OrtArenaCfg OrtArenaCfg;
 
 /* Values of its enumerations that are used. Element types are ONNX's, as collage_dtype's. */
 enum { ORT_LOG_ERROR = 3, ORT_SEQUENTIAL = 0, ORT_OPTIMIZE_ALL = 99 };
-enum { ORT_ALLOCATOR_DEVICE = 0, ORT_MEMORY_DEFAULT = 0 };
+enum { ORT_ALLOCATOR_DEVICE = 0, ORT_ALLOCATOR_ARENA = 1, ORT_MEMORY_DEFAULT = 0 };
 
 #define ORT_FUNCTIONS(ROW)                                                                         \
     ROW(2, const char *, GetErrorMessage, (const OrtStatus *))                                     \

@@ -61,6 +61,22 @@ struct option {
     const char *key, *value;
 };
 
+/*
+ * Threads: each session has a pool of its own, which sleeps between runs. A pool shared by all
+ * sessions (DisablePerSessionThreads) knows only "always spin" and "never spin":
+ * force_spinning_stop does nothing there. Never spinning cost half as much again on MobileNetV2
+ * (11.3 instead of 7.3 ms), since every operator wakes the threads anew; spinning on after a run
+ * delays whatever library comes next. Waking the pool once a run costs about 10 us.
+ *
+ * Memory: one arena for the intermediate tensors of all sessions (8 times MobileNetV2: 196 instead
+ * of 265 MB), and rewritten weights outside of it, exactly as large as they are.
+ */
+static const struct option region_options[] = {
+    { "session.force_spinning_stop", "1" },
+    { "session.use_env_allocators", "1" },
+    { "session.use_device_allocator_for_initializers", "1" },
+};
+
 static OrtStatus *set_options(const collage_backend *backend, const collage_target *target,
                               OrtSessionOptions *options)
 {
@@ -70,13 +86,10 @@ static OrtStatus *set_options(const collage_backend *backend, const collage_targ
         failed = ort->SetSessionGraphOptimizationLevel(options, ORT_OPTIMIZE_ALL);
     if (!failed)
         failed = ort->SetIntraOpNumThreads(options, target->threads);
-    const char *mode = getenv("ORTMODE") ? getenv("ORTMODE") : "B";
-    if (!failed && *mode == 'B')
-        failed = ort->AddSessionConfigEntry(options, "session.force_spinning_stop", "1");
-    if (!failed && *mode == 'C')
-        failed = ort->AddSessionConfigEntry(options, "session.intra_op.spin_duration_us", mode + 1);
-    if (!failed && getenv("ORTARENA"))
-        failed = ort->AddSessionConfigEntry(options, "session.use_env_allocators", "1");
+    size_t count = sizeof region_options / sizeof region_options[0];
+    for (size_t k = 0; k < count && !failed; k++)
+        failed =
+            ort->AddSessionConfigEntry(options, region_options[k].key, region_options[k].value);
     return failed;
 }
 

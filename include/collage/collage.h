@@ -34,11 +34,7 @@ extern "C" {
 #define COLLAGE_VERSION_MINOR 1
 #define COLLAGE_VERSION_PATCH 0
 
-#if defined(COLLAGE_BUILD)
 #define COLLAGE_API __attribute__((visibility("default")))
-#else
-#define COLLAGE_API
-#endif
 
 /* One row a status: name, value, what it means. Values are frozen. */
 #define COLLAGE_STATUS_TABLE(ROW)                                                                  \

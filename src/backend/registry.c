@@ -251,10 +251,11 @@ static void warn_if_too_late(const struct registry *registry, const char *backen
         return;
     dlclose(libgomp);
     char line[512];
-    snprintf(line, sizeof line,
-             "libgomp was loaded before %s could be set for backend %s: its idle threads may "
-             "spin; set %s before starting this program",
-             name, backend, name);
+    snprintf(
+        line, sizeof line,
+        "libgomp was loaded before %.128s could be set for backend %.32s: its idle threads may "
+        "spin; set %.128s before starting this program",
+        name, backend, name);
     registry->host.log(registry->host.context, COLLAGE_LOG_WARNING, line);
 }
 

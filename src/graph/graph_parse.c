@@ -63,6 +63,7 @@ static bool define(struct parser *parser, enum value_kind kind, value_id *id)
 static bool use(struct parser *parser, value_id *id)
 {
     const char *name;
+    lexer_peek(&parser->lexer, "%"); /* skips white space */
     const char *start = parser->lexer.at;
     if (!lexer_name(&parser->lexer, &name))
         return false;

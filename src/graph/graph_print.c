@@ -23,12 +23,13 @@ static void print_string(struct text *out, const char *string)
     text_string(out, "\"");
 }
 
+/* A colon at the end would be taken for the one before the type. */
 static bool is_plain_name(const char *name)
 {
     for (const char *at = name; *at; at++)
         if (!isalnum((unsigned char)*at) && !strchr("_./:-", *at))
             return false;
-    return name[0] != '\0';
+    return name[0] && name[strlen(name) - 1] != ':';
 }
 
 static void print_value(struct text *out, const struct graph *graph, value_id id)

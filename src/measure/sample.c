@@ -44,28 +44,6 @@ static collage_status spec_of_candidate(const struct candidate_set *set, candida
     return candidate_subgraph(set, id, arena, &spec->subgraph, error);
 }
 
-/* The backend's own variant with these layouts; "" if it lists none such (it may still take them:
- * compiling tells). */
-static const char *find_identity_variant(const collage_backend_api *api,
-                                         const struct trial_spec *spec)
-{
-    enum { MOST = 256 };
-    for (size_t index = 0; api->variant && index < MOST; index++) {
-        collage_layout input = layout_plain(), output = layout_plain();
-        collage_variant variant = { .struct_size = sizeof variant,
-                                    .inputs = &input,
-                                    .outputs = &output };
-        if (!api->variant(spec->subgraph, spec->target, index, &variant))
-            break;
-        if (layout_equal(&input, spec->input_layouts) &&
-            layout_equal(&output, spec->output_layouts)) {
-            variant.name[sizeof variant.name - 1] = '\0';
-            return arena_string(spec->arena, variant.name);
-        }
-    }
-    return "";
-}
-
 static collage_status spec_of_transition(const struct candidate_set *set, uint32_t backend,
                                          const struct tensor *value, const collage_layout *from,
                                          const collage_layout *to, struct arena *arena,
@@ -74,6 +52,7 @@ static collage_status spec_of_transition(const struct candidate_set *set, uint32
     *spec = (struct trial_spec){ .registry = set->registry,
                                  .backend = backend,
                                  .target = &set->target,
+                                 .variant = "", /* reorders have none: their layouts say all */
                                  .input_layouts = from,
                                  .output_layouts = to,
                                  .inputs = value,
@@ -87,8 +66,7 @@ static collage_status spec_of_transition(const struct candidate_set *set, uint32
     collage_message why = { .text = "" };
     if (!api->supports(spec->subgraph, spec->target, &why))
         return error_set(error, COLLAGE_ERROR_BACKEND, "no reorders: %s", why.text);
-    spec->variant = find_identity_variant(api, spec);
-    return spec->variant ? COLLAGE_OK : error_memory(error);
+    return COLLAGE_OK;
 }
 
 /* ---- costs ---- */

@@ -8,7 +8,7 @@
 #include "measure/statistics.h"
 #include "measure/trial.h"
 
-/* first_ns: what trial_check found. A kernel that took longer than the limit is not run again. */
+/* first_ns: what trial_check found. A kernel that takes longer than the limit is not sampled. */
 collage_status timing_sample(struct trial *trial, const struct sample_conditions *conditions,
                              double first_ns, struct summary *out, struct error *error);
 

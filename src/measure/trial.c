@@ -12,7 +12,7 @@ static collage_status backend_error(const char *doing, collage_status status,
                                     const collage_message *message, struct error *error)
 {
     const char *text = message->text[0] ? message->text : collage_status_text(status);
-    return error_set(error, COLLAGE_ERROR_BACKEND, "%s: %s", doing, text);
+    return error_set(error, COLLAGE_ERROR_BACKEND, "%s: %.511s", doing, text);
 }
 
 /* ---- compiling ---- */

@@ -333,10 +333,13 @@ static bool is_small(const struct graph *graph, value_id v)
     return v == GRAPH_NONE || tensor_bytes(&graph->values[v].tensor) <= FOLD_BYTES;
 }
 
-/* Shape arithmetic: small constants make a small constant; shapes are known. */
-static bool should_fold(const struct graph *graph, const struct node *node)
+/* Shape arithmetic: small constants make a small constant; shapes are known. All of it together is
+ * bounded too: nodes are cheap in a file. */
+static bool should_fold(const struct importer *importer, const struct node *node)
 {
-    bool constant = true;
+    static const uint64_t total_limit = (uint64_t)256 << 20;
+    const struct graph *graph = importer->graph;
+    bool constant = importer->folded_bytes <= total_limit;
     for (uint32_t k = 0; k < node->base.input_count; k++) {
         value_id v = node->base.inputs[k];
         constant =
@@ -349,8 +352,9 @@ static bool should_fold(const struct graph *graph, const struct node *node)
 }
 
 /* Turns the newest node into constants. An operator that cannot be computed stays as it is. */
-static collage_status fold(struct graph *graph, node_id id, struct error *error)
+static collage_status fold(struct importer *importer, node_id id, struct error *error)
 {
+    struct graph *graph = importer->graph;
     const collage_node *base = &graph->nodes[id].base;
     struct tensor *outputs = memory_alloc(base->output_count * sizeof *outputs);
     if (!outputs)
@@ -363,6 +367,7 @@ static collage_status fold(struct graph *graph, node_id id, struct error *error)
             value->kind = VALUE_CONSTANT;
             value->producer = GRAPH_NONE;
             value->tensor = outputs[k];
+            importer->folded_bytes += tensor_bytes(&outputs[k]);
         }
     memory_free(outputs);
     if (status == COLLAGE_OK)
@@ -384,5 +389,5 @@ collage_status importer_emit(struct importer *importer, struct draft *draft, str
     status = graph_infer_node(graph, id, error);
     if (status != COLLAGE_OK)
         return status;
-    return should_fold(graph, &graph->nodes[id]) ? fold(graph, id, error) : COLLAGE_OK;
+    return should_fold(importer, &graph->nodes[id]) ? fold(importer, id, error) : COLLAGE_OK;
 }

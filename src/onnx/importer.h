@@ -16,6 +16,7 @@ struct importer {
     struct name_map values;    /* name -> value id, of all that is defined so far */
     struct name_map producers; /* output name -> index of the file's node */
     struct external_files external;
+    uint64_t folded_bytes; /* made by evaluating constant arithmetic */
 };
 
 /* A node on its way from the file into the graph. Upgrades edit it. Arrays are the graph arena's.

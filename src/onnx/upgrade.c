@@ -293,7 +293,7 @@ static collage_status emit_step(struct importer *importer, const struct draft *d
     const char *output = importer_fresh_name(importer, draft->name, what);
     value_id inputs[2] = { input, operand };
     struct draft step = { .op_type = op,
-                          .name = draft->name,
+                          .name = output,
                           .inputs = inputs,
                           .input_count = operand == GRAPH_NONE ? 1 : 2,
                           .outputs = arena_alloc(arena, sizeof(value_id)),

@@ -89,8 +89,8 @@ static void map_real(const struct op_call *call, real_function function)
     walk_add_broadcast(&walk, a);
     walk_add_broadcast(&walk, b);
     walk_add_dense(&walk);
-    bool fast = a->dtype == COLLAGE_FLOAT32 && b->dtype == COLLAGE_FLOAT32 &&
-                y->dtype == COLLAGE_FLOAT32;
+    bool fast =
+        a->dtype == COLLAGE_FLOAT32 && b->dtype == COLLAGE_FLOAT32 && y->dtype == COLLAGE_FLOAT32;
     while (walk_row(&walk)) {
         if (fast) {
             row_float32(&walk, (const float *)a->data + walk.at[0],
@@ -119,8 +119,7 @@ static void map_integer(const struct op_call *call, integer_function function)
         for (int64_t i = 0; i < walk.length; i++)
             tensor_set_int(y, walk.at[2] + i,
                            function(tensor_get_int(a, walk.at[0] + i * walk.step[0]),
-                                    tensor_get_int(b, walk.at[1] + i * walk.step[1]),
-                                    is_unsigned));
+                                    tensor_get_int(b, walk.at[1] + i * walk.step[1]), is_unsigned));
 }
 
 static collage_status map(const struct op_call *call, real_function real, integer_function integer)

@@ -62,9 +62,9 @@ collage_status call_check_same_type(const struct op_call *call, uint32_t types, 
     collage_status status = call_check_type(call, 0, types, error);
     for (uint32_t k = 1; k < call->input_count && status == COLLAGE_OK; k++)
         if (call->inputs[k] && call->inputs[k]->dtype != call->inputs[0]->dtype)
-            status = shape_error(error, "inputs 0 and %" PRIu32 " are of types %s and %s", k,
-                                 dtype_name(call->inputs[0]->dtype),
-                                 dtype_name(call->inputs[k]->dtype));
+            status =
+                shape_error(error, "inputs 0 and %" PRIu32 " are of types %s and %s", k,
+                            dtype_name(call->inputs[0]->dtype), dtype_name(call->inputs[k]->dtype));
     return status;
 }
 
@@ -109,8 +109,10 @@ collage_status call_ints(const struct op_call *call, uint32_t k, struct ints *ou
         return shape_error(error, "input %" PRIu32 " must be a list of at most %d integers", k,
                            INTS_MAX);
     if (!input->data && count > 0)
-        return shape_error(error, "input %" PRIu32 " must be constant: the output's shape "
-                                  "depends on it", k);
+        return shape_error(error,
+                           "input %" PRIu32 " must be constant: the output's shape "
+                           "depends on it",
+                           k);
     for (int64_t i = 0; i < count; i++)
         out->values[i] = tensor_get_int(input, i);
     out->count = (int32_t)count;

@@ -23,11 +23,13 @@ static collage_status read(const struct op_call *call, struct convolution *out, 
                            (int)x->rank);
     out->groups = collage_node_int(call->node, "group", 1);
     if (out->groups < 1 || w->dims[0] % out->groups != 0)
-        return shape_error(error, "%" PRId64 " output channels do not divide into %" PRId64
-                                  " groups", w->dims[0], out->groups);
+        return shape_error(error,
+                           "%" PRId64 " output channels do not divide into %" PRId64 " groups",
+                           w->dims[0], out->groups);
     if (x->dims[1] % out->groups != 0 || x->dims[1] / out->groups != w->dims[1])
-        return shape_error(error, "weights for %" PRId64 " channels in %" PRId64
-                                  " groups do not fit an input of %" PRId64 " channels",
+        return shape_error(error,
+                           "weights for %" PRId64 " channels in %" PRId64
+                           " groups do not fit an input of %" PRId64 " channels",
                            w->dims[1], out->groups, x->dims[1]);
     if (bias && (bias->rank != 1 || bias->dims[0] != w->dims[0]))
         return shape_error(error, "the bias must have %" PRId64 " elements", w->dims[0]);
@@ -117,8 +119,8 @@ static collage_status compute_float32(const struct op_call *call, const struct c
             struct multiply multiply = { .rows = conv->out_channels,
                                          .depth = depth,
                                          .columns = p.out_size,
-                                         .left = (const float *)call->inputs[1]->data +
-                                                 channel * depth,
+                                         .left =
+                                             (const float *)call->inputs[1]->data + channel * depth,
                                          .row_stride = depth,
                                          .depth_stride = 1,
                                          .pack = pack,
@@ -142,9 +144,10 @@ static double sum_at(const struct op_call *call, const struct convolution *conv,
     do {
         int64_t source = window_source(window, at, tap);
         for (int64_t c = 0; c < conv->in_channels && source >= 0; c++)
-            sum += tensor_get(w, (channel * conv->in_channels + c) * taps + t) *
-                   tensor_get(x, ((image * conv->groups + group) * conv->in_channels + c) * in_size +
-                                     source);
+            sum +=
+                tensor_get(w, (channel * conv->in_channels + c) * taps + t) *
+                tensor_get(x, ((image * conv->groups + group) * conv->in_channels + c) * in_size +
+                                  source);
         t++;
     } while (coordinate_next(tap, window->kernel, window->dims));
     return sum;

@@ -65,7 +65,7 @@ static void fold_integer(const struct op_call *call, const struct fold *fold)
                 int64_t new = tensor_get_int(x, walk.at[1] + i * walk.step[1]);
                 int64_t old = tensor_get_int(y, walk.at[0] + i);
                 bool is_greater = is_unsigned ? (uint64_t) new > (uint64_t)old : new > old;
-                if (k == 0 || (new != old && is_greater == fold->greatest))
+                if (k == 0 || (new != old &&is_greater == fold->greatest))
                     tensor_set_int(y, walk.at[0] + i, new);
             }
     }

@@ -23,9 +23,7 @@ static collage_status read_index(const struct op_call *call, int64_t i, int64_t 
     *out = 0;
     if (index < -dim || index >= dim)
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
-                         "%s '%s': index %" PRId64 " is out of range for %" PRId64 " elements",
-                         call->node->op_type ? call->node->op_type : "Gather",
-                         call->node->name ? call->node->name : "", index, dim);
+                         "index %" PRId64 " is out of range for %" PRId64 " elements", index, dim);
     *out = index < 0 ? index + dim : index;
     return COLLAGE_OK;
 }

@@ -66,9 +66,9 @@ static void multiply_integer(const struct product *p)
         for (int64_t j = 0; j < p->columns; j++) {
             uint64_t sum = 0;
             for (int64_t k = 0; k < p->depth; k++)
-                sum += (uint64_t)tensor_get_int(p->a, p->a_start + i * p->a_row + k * p->a_depth) *
-                       (uint64_t)tensor_get_int(p->b,
-                                                p->b_start + k * p->b_depth + j * p->b_column);
+                sum +=
+                    (uint64_t)tensor_get_int(p->a, p->a_start + i * p->a_row + k * p->a_depth) *
+                    (uint64_t)tensor_get_int(p->b, p->b_start + k * p->b_depth + j * p->b_column);
             tensor_set_int(p->y, p->y_start + i * p->columns + j, (int64_t)sum);
         }
 }

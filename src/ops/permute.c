@@ -108,7 +108,8 @@ collage_status infer_depth_to_space(const struct op_call *call, struct error *er
 collage_status compute_depth_to_space(const struct op_call *call, struct error *error)
 {
     (void)error;
-    static const int32_t depth_first[] = { 0, 3, 4, 1, 5, 2 }, column_first[] = { 0, 1, 4, 2, 5, 3 };
+    static const int32_t depth_first[] = { 0, 3, 4, 1, 5, 2 },
+                         column_first[] = { 0, 1, 4, 2, 5, 3 };
     const struct tensor *x = call->inputs[0];
     int64_t b = collage_node_int(call->node, "blocksize", 0), c = x->dims[1] / (b * b);
     bool dcr = strcmp(collage_node_string(call->node, "mode", "DCR"), "DCR") == 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select.c: Clip, Where, Cast, Trilu: each output element is one input element, chosen or converted. */
+/* select.c: Clip, Where, Cast, Trilu: each output element is one input element, chosen or
+ * converted. */
 #include <inttypes.h>
 
 #include "ops/call.h"
@@ -69,9 +70,9 @@ collage_status infer_where(const struct op_call *call, struct error *error)
     struct tensor shape = { 0 };
     collage_status status = call_check_type(call, 0, TYPES_BOOL, error);
     if (status == COLLAGE_OK && call->inputs[1]->dtype != call->inputs[2]->dtype)
-        status = shape_error(error, "inputs 1 and 2 are of types %s and %s",
-                             dtype_name(call->inputs[1]->dtype),
-                             dtype_name(call->inputs[2]->dtype));
+        status =
+            shape_error(error, "inputs 1 and 2 are of types %s and %s",
+                        dtype_name(call->inputs[1]->dtype), dtype_name(call->inputs[2]->dtype));
     if (status == COLLAGE_OK)
         status = broadcast_shape(call->inputs, 3, &shape, error);
     if (status == COLLAGE_OK)
@@ -118,8 +119,7 @@ static void cast_from_integer(const struct tensor *x, struct tensor *y, int64_t 
 {
     int64_t value = tensor_get_int(x, i);
     if (y->dtype == COLLAGE_FLOAT32)
-        ((float *)y->data)[i] =
-            x->dtype == COLLAGE_UINT64 ? (float)(uint64_t)value : (float)value;
+        ((float *)y->data)[i] = x->dtype == COLLAGE_UINT64 ? (float)(uint64_t)value : (float)value;
     else if (dtype_is_float(y->dtype))
         tensor_set(y, i, tensor_get(x, i));
     else

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shape.c: operators that read shapes or make tensors from them: Shape, Size, ConstantOfShape,
- * Range. */
+/* shape.c: Shape, Size and Range. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -52,42 +51,6 @@ collage_status compute_size(const struct op_call *call, struct error *error)
     return COLLAGE_OK;
 }
 
-/* ---- ConstantOfShape: its tensor attribute `value` is a number here, of the type `dtype` ---- */
-
-collage_status infer_constant_of_shape(const struct op_call *call, struct error *error)
-{
-    struct ints shape;
-    collage_status status = call_ints(call, 0, &shape, error);
-    if (status != COLLAGE_OK)
-        return status;
-    if (shape.count > COLLAGE_MAX_RANK)
-        return shape_error(error, "rank %d is above %d", (int)shape.count, COLLAGE_MAX_RANK);
-    int64_t dtype = collage_node_int(call->node, "dtype", COLLAGE_FLOAT32);
-    if (dtype < 0 || dtype > COLLAGE_BFLOAT16 || dtype_size((collage_dtype)dtype) == 0)
-        return shape_error(error, "the type %" PRId64 " is not supported", dtype);
-    struct tensor y = { .rank = shape.count };
-    for (int32_t d = 0; d < shape.count; d++)
-        y.dims[d] = shape.values[d];
-    call_set_output(call, 0, (collage_dtype)dtype, &y);
-    return COLLAGE_OK;
-}
-
-collage_status compute_constant_of_shape(const struct op_call *call, struct error *error)
-{
-    (void)error;
-    struct tensor *y = &call->outputs[0];
-    int64_t count = tensor_elements(y);
-    double real = (double)collage_node_float(call->node, "value", 0);
-    int64_t integer = collage_node_int(call->node, "value", 0);
-    for (int64_t i = 0; i < count; i++) {
-        if (dtype_is_float(y->dtype))
-            tensor_set(y, i, real);
-        else
-            tensor_set_int(y, i, integer);
-    }
-    return COLLAGE_OK;
-}
-
 /* ---- Range ---- */
 
 static int64_t integer_range_count(int64_t start, int64_t end, int64_t step)
@@ -112,8 +75,10 @@ collage_status infer_range(const struct op_call *call, struct error *error)
         if (tensor_elements(call->inputs[k]) != 1)
             return shape_error(error, "input %" PRIu32 " must be a scalar", k);
         if (!call->inputs[k]->data)
-            return shape_error(error, "input %" PRIu32 " must be constant: the output's shape "
-                                      "depends on it", k);
+            return shape_error(error,
+                               "input %" PRIu32 " must be constant: the output's shape "
+                               "depends on it",
+                               k);
     }
     struct tensor y = { .rank = 1 };
     if (tensor_get(step, 0) == 0)

@@ -158,8 +158,10 @@ collage_status infer_split(const struct op_call *call, struct error *error)
     for (uint32_t k = 0; k < call->output_count; k++) {
         struct tensor y = *x;
         if (parts.values[k] < 0 || parts.values[k] > left)
-            return shape_error(error, "the parts do not add up to the %" PRId64 " elements of "
-                                      "axis %d", x->dims[axis], (int)axis);
+            return shape_error(error,
+                               "the parts do not add up to the %" PRId64 " elements of "
+                               "axis %d",
+                               x->dims[axis], (int)axis);
         left -= parts.values[k];
         y.dims[axis] = parts.values[k];
         call_set_output(call, k, x->dtype, &y);

@@ -11,68 +11,15 @@ static const struct op table[] = {
 #undef OP
 };
 
-/* Attributes have one kind each, whatever the operator: one of another kind would be overlooked
- * silently. */
 static const struct {
-    const char *name;
+    const char *op, *name;
     collage_attribute_kind kind;
-} attribute_kinds[] = {
-#define INT    COLLAGE_ATTRIBUTE_INT
-#define INTS   COLLAGE_ATTRIBUTE_INTS
-#define FLOAT  COLLAGE_ATTRIBUTE_FLOAT
-#define STRING COLLAGE_ATTRIBUTE_STRING
-    { "allowzero", INT },
-    { "alpha", FLOAT },
-    { "antialias", INT },
-    { "approximate", STRING },
-    { "auto_pad", STRING },
-    { "axes", INTS },
-    { "axis", INT },
-    { "beta", FLOAT },
-    { "blocksize", INT },
-    { "ceil_mode", INT },
-    { "coordinate_transformation_mode", STRING },
-    { "count_include_pad", INT },
-    { "cubic_coeff_a", FLOAT },
-    { "dilations", INTS },
-    { "direction", STRING },
-    { "dtype", INT },
-    { "end", INT },
-    { "epsilon", FLOAT },
-    { "exclude_outside", INT },
-    { "exclusive", INT },
-    { "fmod", INT },
-    { "gamma", FLOAT },
-    { "group", INT },
-    { "hidden_size", INT },
-    { "keepdims", INT },
-    { "kernel_shape", INTS },
-    { "layout", INT },
-    { "mode", STRING },
-    { "nearest_mode", STRING },
-    { "noop_with_empty_axes", INT },
-    { "num_groups", INT },
-    { "num_outputs", INT },
-    { "output_padding", INTS },
-    { "output_shape", INTS },
-    { "pads", INTS },
-    { "perm", INTS },
-    { "reverse", INT },
-    { "select_last_index", INT },
-    { "start", INT },
-    { "stash_type", INT },
-    { "storage_order", INT },
-    { "strides", INTS },
-    { "to", INT },
-    { "training_mode", INT },
-    { "transA", INT },
-    { "transB", INT },
-    { "upper", INT },
-#undef INT
-#undef INTS
-#undef FLOAT
-#undef STRING
+} attributes[] = {
+#define ATTRIBUTE(op, name, kind) { #op, #name, COLLAGE_ATTRIBUTE_##kind },
+#include "ops/attributes.def"
+#undef ATTRIBUTE
 };
+enum { ATTRIBUTE_COUNT = sizeof attributes / sizeof attributes[0] };
 
 size_t op_count(void)
 {
@@ -92,15 +39,18 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
-static collage_status check_attributes(const collage_node *node, struct error *error)
+static collage_status check_attribute(const struct op *op, const collage_attribute *attribute,
+                                      struct error *error)
 {
-    for (uint32_t k = 0; k < node->attribute_count; k++)
-        for (size_t i = 0; i < sizeof attribute_kinds / sizeof attribute_kinds[0]; i++)
-            if (strcmp(node->attributes[k].name, attribute_kinds[i].name) == 0 &&
-                node->attributes[k].kind != attribute_kinds[i].kind)
-                return shape_error(error, "attribute '%s' has the wrong type",
-                                   node->attributes[k].name);
-    return COLLAGE_OK;
+    for (size_t k = 0; k < ATTRIBUTE_COUNT; k++) {
+        if (strcmp(attributes[k].op, op->name) != 0 ||
+            strcmp(attributes[k].name, attribute->name) != 0)
+            continue;
+        return attributes[k].kind == attribute->kind
+                   ? COLLAGE_OK
+                   : shape_error(error, "attribute '%.60s' has the wrong type", attribute->name);
+    }
+    return shape_error(error, "attribute '%.60s' is not supported", attribute->name);
 }
 
 static collage_status check_arity(const struct op *op, const struct op_call *call,
@@ -123,12 +73,11 @@ static collage_status check_arity(const struct op *op, const struct op_call *cal
     return COLLAGE_OK;
 }
 
-static collage_status infer_checked(const struct op *op, const struct op_call *call,
-                                    struct error *error)
+collage_status op_infer(const struct op *op, const struct op_call *call, struct error *error)
 {
     collage_status status = check_arity(op, call, error);
-    if (status == COLLAGE_OK)
-        status = check_attributes(call->node, error);
+    for (uint32_t k = 0; k < call->node->attribute_count && status == COLLAGE_OK; k++)
+        status = check_attribute(op, &call->node->attributes[k], error);
     for (uint32_t k = 0; k < call->output_count && status == COLLAGE_OK; k++)
         call->outputs[k] = (struct tensor){ .data = call->outputs[k].data };
     if (status == COLLAGE_OK)
@@ -141,13 +90,5 @@ static collage_status infer_checked(const struct op *op, const struct op_call *c
             status = shape_error(error, "output %" PRIu32 " would be of the shape %s", k, dims);
         }
     }
-    return status;
-}
-
-collage_status op_infer(const struct op *op, const struct op_call *call, struct error *error)
-{
-    collage_status status = infer_checked(op, call, error);
-    if (status != COLLAGE_OK)
-        error_prefix(error, "%s", op->name);
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.c: operators that give the same elements another shape: Reshape, Flatten, Squeeze, Unsqueeze,
- * Identity; and Dropout, which does nothing while inferring. */
+/* view.c: operators that give the same elements another shape: Reshape, Flatten, Squeeze,
+ * Unsqueeze, Identity; and Dropout, which does nothing while inferring. */
 #include <inttypes.h>
 #include <string.h>
 

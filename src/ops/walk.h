@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * walk.h: going through several tensors at once, element by element, in the row-major order of one
- * shape. Each operand has a stride for each dimension (0 where it is broadcast, negative where it is
- * read backwards), so that broadcasting, transposing, slicing and joining are all walks.
+ * shape. Each operand has a stride for each dimension (0 where it is broadcast, negative where it
+ * is read backwards), so that broadcasting, transposing, slicing and joining are all walks.
  *
  *     struct walk walk;
  *     walk_begin(&walk, dims, rank);

@@ -6,7 +6,7 @@
 
 #include "ops/call.h"
 
-static const int64_t largest = INT32_MAX;
+static const int64_t largest = INT32_MAX, most_taps = 1 << 24;
 
 static int64_t product(const int64_t *values, int32_t count)
 {
@@ -76,18 +76,22 @@ static collage_status read_list(const struct op_call *call, const char *name, in
 static collage_status read_kernel(const struct op_call *call, const int64_t *kernel,
                                   struct window *out, struct error *error)
 {
-    if (!collage_node_attribute(call->node, "kernel_shape", COLLAGE_ATTRIBUTE_INTS) && !kernel)
+    bool given = collage_node_attribute(call->node, "kernel_shape", COLLAGE_ATTRIBUTE_INTS) != NULL;
+    if (!given && !kernel)
         return shape_error(error, "kernel_shape is missing");
     collage_status status = read_list(call, "kernel_shape", out->dims, 1, 1, out->kernel, error);
-    for (int32_t d = 0; d < out->dims && status == COLLAGE_OK && kernel; d++) {
-        bool given =
-            collage_node_attribute(call->node, "kernel_shape", COLLAGE_ATTRIBUTE_INTS) != NULL;
-        if (given && out->kernel[d] != kernel[d])
+    int64_t taps = 1;
+    for (int32_t d = 0; d < out->dims && status == COLLAGE_OK; d++) {
+        if (given && kernel && out->kernel[d] != kernel[d])
             return shape_error(error, "kernel_shape does not fit the weights");
-        if (kernel[d] < 1 || kernel[d] > largest)
-            return shape_error(error, "the kernel has %" PRId64 " elements in dimension %d",
-                               kernel[d], (int)d);
-        out->kernel[d] = kernel[d];
+        if (kernel)
+            out->kernel[d] = kernel[d];
+        if (out->kernel[d] < 1 || out->kernel[d] > most_taps / taps)
+            return shape_error(error,
+                               "a kernel of %" PRId64 " elements in dimension %d is not "
+                               "possible",
+                               out->kernel[d], (int)d);
+        taps *= out->kernel[d];
     }
     return status;
 }
@@ -134,12 +138,13 @@ static collage_status size_output(struct window *window, int32_t d, int64_t exte
     int64_t room = window->in[d] + window->begin[d] + window->end[d] - extent;
     int64_t stride = window->stride[d];
     if (room < 0)
-        return shape_error(error, "the kernel (%" PRId64 ") is larger than the padded input "
-                                  "(%" PRId64 ") in dimension %d", extent, room + extent, (int)d);
+        return shape_error(error,
+                           "the kernel (%" PRId64 ") is larger than the padded input "
+                           "(%" PRId64 ") in dimension %d",
+                           extent, room + extent, (int)d);
     window->out[d] = room / stride + 1;
     /* A last window that hangs over the end counts only if it begins before the end padding. */
-    if (ceiling && room % stride != 0 &&
-        window->out[d] * stride < window->in[d] + window->begin[d])
+    if (ceiling && room % stride != 0 && window->out[d] * stride < window->in[d] + window->begin[d])
         window->out[d]++;
     return COLLAGE_OK;
 }

@@ -23,7 +23,7 @@ collage_status window_read_attributes(const struct op_call *call, const struct t
                                       const int64_t *kernel, struct window *out,
                                       struct error *error);
 
-int64_t window_taps(const struct window *window);  /* product of kernel */
+int64_t window_taps(const struct window *window);    /* product of kernel */
 int64_t window_inputs(const struct window *window);  /* product of in */
 int64_t window_outputs(const struct window *window); /* product of out */
 

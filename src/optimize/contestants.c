@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "optimize/optimizer.h"
 #include "pattern/merge.h"
 

@@ -190,8 +190,8 @@ collage_status optimizer_measure_candidates(struct optimizer *optimizer, struct 
     uint64_t start = clock_ns();
     if (optimizer->deadline_ns == 0)
         optimizer->deadline_ns = start + (uint64_t)(optimizer->settings.budget_seconds * 1e9);
-    struct job *jobs;
-    size_t count;
+    struct job *jobs = NULL;
+    size_t count = 0;
     collage_status status = list_jobs(optimizer, &jobs, &count, error);
     if (status != COLLAGE_OK)
         return status;

@@ -36,7 +36,7 @@ static double conversion_cost(const struct brute *brute, value_id value, const c
     const struct place_problem *problem = brute->problem;
     if (layout_equal(from, to))
         return 0;
-    double best = INFINITY;
+    double best = HUGE_VAL;
     for (size_t k = 0; k < problem->transition_count; k++) {
         const struct transition *t = &problem->transitions[k];
         if (t->value == value && place_is_usable_transition(problem, t) &&
@@ -180,9 +180,9 @@ collage_status place_brute(const struct place_problem *problem, struct placement
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
                          "%zu nodes are too many to try all placements (at most %d)",
                          graph->node_count, BRUTE_NODES);
-    struct brute brute = { .problem = problem, .graph = graph, .best = INFINITY };
+    struct brute brute = { .problem = problem, .graph = graph, .best = HUGE_VAL };
     try_covers(&brute, 0);
-    if (brute.best == INFINITY)
+    if (brute.best == HUGE_VAL)
         return place_fail(problem, 0, error);
     candidate_id *chosen = memory_alloc(brute.best_count * sizeof *chosen);
     if (!chosen)

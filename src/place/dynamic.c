@@ -10,10 +10,13 @@
 #include "place/branch.h"
 #include "place/level.h"
 
-/* Options tried in the last pass, about, if the caller sets no limit. */
-#define WORK_LIMIT 8000000u
+/* States to keep at each level: in the first passes, and at most, if the caller sets no limit. The
+ * last pass then gets as many as need about LAST_PASS_TRIES, going by the pass before. */
+enum { FIRST_LIMIT = 50, SECOND_LIMIT = 1000, MOST_STATES = 20000 };
+enum { LAST_PASS_TRIES = 3000000 };
 
-enum { STATES_LEAST = 300, STATES_MOST = 20000, PENDING_FACTOR = 4 };
+/* A level that waits is reduced when it holds this many times the limit. */
+enum { PENDING_FACTOR = 4 };
 
 /* Where a state that was extended came from. */
 struct step {
@@ -32,7 +35,8 @@ struct solver {
     uint32_t *key, *pairs; /* the key being made */
     size_t limit;
     bool dropped;
-    size_t states;
+    size_t states; /* extended, over all passes */
+    size_t tries;  /* options tried in this pass */
     node_id stuck; /* the first uncovered node of the state that got furthest */
     double best;   /* the best placement so far, over all passes */
     candidate_id *chosen;
@@ -101,10 +105,10 @@ static bool take_inputs(struct solver *solver, const uint32_t *key,
         const struct place_port *port = find_input(option, value);
         if (port) {
             *cost += slot_cost(solver->table, value, slot, port->layout);
-            if (*cost == INFINITY)
+            if (*cost == HUGE_VAL)
                 return false;
             bool dead = false;
-            uint32_t needs = key_needs(solver->table, solver->key, value, &dead);
+            uint32_t needs = key_needs(solver->table, solver->key, value, slot_made(slot), &dead);
             uint32_t converted = slot_converted(slot) | UINT32_C(1) << port->layout;
             if (dead)
                 return false;
@@ -125,7 +129,7 @@ static bool give_outputs(struct solver *solver, const struct place_option *optio
         const struct place_port *port = &option->outputs[k];
         uint32_t slot = slot_make(port->layout, 0);
         bool dead = false;
-        uint32_t needs = key_needs(solver->table, solver->key, port->value, &dead);
+        uint32_t needs = key_needs(solver->table, solver->key, port->value, port->layout, &dead);
         if (dead)
             return false;
         if (solver->table->values[port->value].output) {
@@ -135,7 +139,7 @@ static bool give_outputs(struct solver *solver, const struct place_option *optio
         if (needs)
             add_pair(solver, live, port->value, slot);
     }
-    return *cost < INFINITY;
+    return *cost < HUGE_VAL;
 }
 
 static uint32_t next_last(const struct place_table *table, uint32_t last,
@@ -217,6 +221,7 @@ static collage_status extend_level(struct solver *solver, size_t covered)
         if (key[KEY_FIRST] > solver->stuck)
             solver->stuck = key[KEY_FIRST];
         brancher_find(&solver->brancher, key);
+        solver->tries += solver->brancher.ready_count;
         for (uint32_t k = 0; k < solver->brancher.ready_count && !status; k++)
             status = extend(solver, state, key, solver->brancher.ready[k], parent, covered);
     }
@@ -256,7 +261,7 @@ static collage_status run_pass(struct solver *solver, size_t limit, bool all_ord
     solver->limit = limit;
     solver->dropped = false;
     solver->brancher.all_orders = all_orders;
-    solver->history_count = 0;
+    solver->history_count = solver->tries = 0;
     collage_status status = start(solver);
     for (size_t covered = 0; covered < nodes && !status; covered++)
         status = extend_level(solver, covered);
@@ -267,36 +272,46 @@ static collage_status run_pass(struct solver *solver, size_t limit, bool all_ord
     return status;
 }
 
-static size_t choose_limit(const struct place_table *table)
+/* The next limit for about LAST_PASS_TRIES. */
+static size_t widen(const struct solver *solver)
 {
-    size_t limit = table->problem->state_limit;
-    if (limit)
-        return limit;
-    limit = WORK_LIMIT / (table->option_count + 1);
-    return limit < STATES_LEAST ? STATES_LEAST : limit > STATES_MOST ? STATES_MOST : limit;
+    size_t limit = (size_t)((double)solver->limit * LAST_PASS_TRIES / (double)(solver->tries + 1));
+    return limit < MOST_STATES ? limit : MOST_STATES;
 }
 
-/* Small passes first; each bounds the next. *optimal: a pass over all that matters dropped nothing.
+/*
+ * Small passes first: each bounds the next, and one that drops nothing is the last. With switch
+ * costs only passes over all orders can be that; those over one order are done for their bound.
  */
 static collage_status run_passes(struct solver *solver, bool *optimal)
 {
-    size_t limit = choose_limit(solver->table);
     bool switches = solver->table->switch_ns != NULL;
+    size_t most = solver->table->problem->state_limit;
     const struct {
-        size_t limit;
+        size_t limit; /* 0: the last pass */
         bool all_orders;
-    } passes[] = { { 50, false }, { 1000, false }, { 50, true }, { limit, switches } };
-    *optimal = false;
+    } passes[] = {
+        { FIRST_LIMIT, false }, { SECOND_LIMIT, false }, { FIRST_LIMIT, true }, { 0, switches }
+    };
     for (size_t k = 0; k < sizeof passes / sizeof passes[0]; k++) {
-        bool last = k + 1 == sizeof passes / sizeof passes[0];
-        if (!last && (passes[k].limit >= limit || (passes[k].all_orders && !switches)))
+        size_t limit = passes[k].limit;
+        if (limit && (passes[k].all_orders > switches || (most && limit >= most)))
             continue;
-        collage_status status = run_pass(solver, passes[k].limit, passes[k].all_orders);
+        if (limit > FIRST_LIMIT && !most && widen(solver) < limit)
+            continue; /* the last pass is no wider than that */
+        if (!limit)
+            limit = most ? most : widen(solver);
+        if (!most && limit <= solver->limit && passes[k].all_orders == solver->brancher.all_orders)
+            continue; /* the pass before was as wide */
+        collage_status status = run_pass(solver, limit, passes[k].all_orders);
+        *optimal = !solver->dropped && passes[k].all_orders == switches && solver->table->complete;
+        if (status || *optimal)
+            return status;
+    }
+    while (!solver->chosen && solver->dropped && solver->limit < MOST_STATES) { /* a dead end? */
+        collage_status status = run_pass(solver, 4 * solver->limit, switches);
         if (status)
             return status;
-        *optimal = !solver->dropped && passes[k].all_orders == switches && solver->table->complete;
-        if (*optimal)
-            return COLLAGE_OK;
     }
     return COLLAGE_OK;
 }
@@ -330,7 +345,7 @@ collage_status place_dynamic(const struct place_problem *problem, struct placeme
     struct place_table table;
     collage_status status = place_table_make(problem, &table, error);
     struct solver solver = {
-        .table = &table, .arena = table.arena, .best = INFINITY, .error = error
+        .table = &table, .arena = table.arena, .best = HUGE_VAL, .error = error
     };
     bool optimal = false;
     if (!status)

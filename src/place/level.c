@@ -17,14 +17,15 @@ static const uint32_t *key_pairs(const uint32_t *key)
     return key + KEY_HEAD + key[KEY_WORDS];
 }
 
-uint32_t key_needs(const struct place_table *table, const uint32_t *key, value_id value, bool *dead)
+uint32_t key_needs(const struct place_table *table, const uint32_t *key, value_id value,
+                   uint32_t made, bool *dead)
 {
     const struct graph_uses *uses = table->uses;
     uint32_t needs = 0;
     for (uint32_t u = uses->first[value]; u < uses->first[value + 1]; u++) {
         if (key_covers(key, uses->users[u]))
             continue;
-        *dead = *dead || table->needs[u] == 0;
+        *dead = *dead || (table->needs[u] & table->values[value].reach[made]) == 0;
         needs |= table->needs[u];
     }
     return needs;
@@ -129,12 +130,6 @@ static int compare_total(const void *left, const void *right)
     return a->hash < b->hash ? -1 : a->hash > b->hash;
 }
 
-static int compare_key(const void *left, const void *right)
-{
-    const struct state *a = left, *b = right;
-    return a->key < b->key ? -1 : a->key > b->key;
-}
-
 static bool same_cover(const uint32_t *a, const uint32_t *b)
 {
     return a[KEY_FIRST] == b[KEY_FIRST] && a[KEY_WORDS] == b[KEY_WORDS] &&
@@ -177,7 +172,7 @@ static size_t reduce_group(const struct level *level, const struct place_table *
     const uint32_t *cover = level->keys + group[0].key;
     bool dead = false;
     for (uint32_t k = 0; k < cover[KEY_LIVE]; k++)
-        needs[k] = key_needs(table, cover, key_pairs(cover)[2 * k], &dead);
+        needs[k] = key_needs(table, cover, key_pairs(cover)[2 * k], 0, &dead);
     size_t kept = 0;
     for (size_t k = 0; k < count; k++) {
         const uint32_t *key = level->keys + group[k].key;
@@ -203,19 +198,24 @@ static size_t largest_live(const struct level *level)
     return largest;
 }
 
-/* Closes the gaps that dropped states left between the keys. */
-static void compact_keys(struct level *level)
+/* Leaves the keys of dropped states behind. */
+static bool compact_keys(struct level *level)
 {
-    qsort(level->states, level->count, sizeof *level->states, compare_key);
+    uint32_t *keys = memory_alloc(level->key_capacity * sizeof *keys);
+    if (!keys)
+        return false;
     size_t end = 0;
     for (size_t k = 0; k < level->count; k++) {
         const uint32_t *key = level->keys + level->states[k].key;
         size_t length = key_length(key);
-        memmove(level->keys + end, key, length * sizeof *key);
+        memcpy(keys + end, key, length * sizeof *key);
         level->states[k].key = end;
         end += length;
     }
+    memory_free(level->keys);
+    level->keys = keys;
     level->key_count = end;
+    return true;
 }
 
 collage_status level_reduce(struct level *level, const struct place_table *table, size_t limit,
@@ -243,6 +243,6 @@ collage_status level_reduce(struct level *level, const struct place_table *table
         level->count = limit;
         *dropped = true;
     }
-    compact_keys(level);
-    return rebuild_table(level, level->table_capacity) ? COLLAGE_OK : error_memory(error);
+    return compact_keys(level) && rebuild_table(level, level->table_capacity) ? COLLAGE_OK
+                                                                              : error_memory(error);
 }

@@ -57,7 +57,7 @@ static inline uint32_t slot_converted(uint32_t slot)
     return slot & ((UINT32_C(1) << PLACE_LAYOUTS) - 1);
 }
 
-/* What it costs to have the value in that layout too; INFINITY if it cannot be. */
+/* What it costs to have the value in that layout too; HUGE_VAL if it cannot be. */
 static inline double slot_cost(const struct place_table *table, value_id value, uint32_t slot,
                                uint32_t layout)
 {
@@ -74,10 +74,10 @@ static inline bool key_covers(const uint32_t *key, node_id node)
     return word < key[KEY_WORDS] && (key[KEY_HEAD + word] >> (node % 32) & 1);
 }
 
-/* The layouts in which users that are not covered yet may take the value. *dead: one of them
- * can take it in none. */
+/* The layouts in which users that are not covered yet may take the value, which was made in the
+ * layout `made`. *dead: there is one that cannot take it, however it is converted. */
 uint32_t key_needs(const struct place_table *table, const uint32_t *key, value_id value,
-                   bool *dead);
+                   uint32_t made, bool *dead);
 
 void level_free(struct level *level);
 /* Adds a state unless an equal one is as cheap. `state` comes with cost, rest, parent, option. */

@@ -215,12 +215,14 @@ static collage_status make_conversions(struct place_table *table, struct error *
         if (cells && !matrices[v])
             return error_memory(error);
         for (size_t k = 0; k < cells; k++)
-            matrices[v][k] = INFINITY;
+            matrices[v][k] = HUGE_VAL;
         table->values[v].convert = matrices[v];
+        for (uint32_t k = 0; k < table->values[v].layout_count; k++)
+            table->values[v].reach[k] = UINT32_C(1) << k;
     }
     for (size_t k = 0; k < problem->transition_count; k++) {
         const struct transition *transition = &problem->transitions[k];
-        const struct place_value *value = &table->values[transition->value];
+        struct place_value *value = &table->values[transition->value];
         uint32_t from = find_layout(value, &transition->from);
         uint32_t to = find_layout(value, &transition->to);
         if (!place_is_usable_transition(problem, transition) || from >= value->layout_count ||
@@ -228,6 +230,7 @@ static collage_status make_conversions(struct place_table *table, struct error *
             continue;
         double *cell = &matrices[transition->value][from * value->layout_count + to];
         *cell = fmin(*cell, transition->cost_ns + problem->step_ns);
+        value->reach[from] |= UINT32_C(1) << to;
     }
     return COLLAGE_OK;
 }
@@ -266,7 +269,7 @@ static collage_status make_switches(struct place_table *table, struct error *err
 static void find_bounds(const struct place_table *table, const double *weight, double *bound)
 {
     for (size_t n = 0; n < table->graph->node_count; n++)
-        bound[n] = INFINITY;
+        bound[n] = HUGE_VAL;
     for (uint32_t o = 0; o < table->option_count; o++) {
         const struct place_option *option = &table->options[o];
         double sum = 0;

@@ -34,7 +34,8 @@ struct place_value {
     uint32_t layout_count;
     bool output; /* of the model */
     const double
-        *convert; /* convert[from * layout_count + to], with the step cost; INFINITY: none */
+        *convert; /* convert[from * layout_count + to], with the step cost; HUGE_VAL: none */
+    uint32_t reach[PLACE_LAYOUTS]; /* made in layout k, it can be had in these */
 };
 
 struct place_table {

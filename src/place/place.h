@@ -26,8 +26,10 @@ struct place_problem {
     /* Cost of going from a kernel of backend a to one of backend b: switch_ns[a * registry->count +
      * b]; NULL: none. */
     const double *switch_ns;
-    double step_ns;     /* dispatch cost of a step that is not a view */
-    size_t state_limit; /* states kept at each level; 0: 20000 */
+    double step_ns; /* dispatch cost of a step that is not a view */
+    /* States kept at each level (more only if no placement is found otherwise); 0: what takes
+     * seconds, at most 20000. */
+    size_t state_limit;
 };
 
 struct placement {

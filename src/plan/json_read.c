@@ -347,13 +347,8 @@ static bool read_body(struct reader *r, json_t *const *values)
 {
     struct plan *plan = r->plan;
     const struct graph *graph = r->graph;
-    if (!hash_equal(plan->graph, graph_hash(graph))) {
-        error_set(
-            r->error, COLLAGE_ERROR_MISMATCH,
-            "the plan was made for another model or other shapes than '%s': optimize it again",
-            graph->path[0] ? graph->path : graph->name);
+    if (plan_check_graph(plan, graph, r->error) != COLLAGE_OK)
         return false;
-    }
     /* A value is in a few layouts at most, and once more in each output of the model. */
     size_t most = 8 * graph->value_count + graph->output_count;
     plan->tensors = take_list(r, values[PLAN_TENSORS], most, sizeof *plan->tensors, "tensors",

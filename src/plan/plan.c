@@ -12,6 +12,20 @@ void plan_destroy(struct plan *plan)
     arena_destroy(plan->arena); /* the plan itself lies in it */
 }
 
+collage_status plan_check_graph(const struct plan *plan, const struct graph *graph,
+                                struct error *error)
+{
+    struct hash hash = graph_hash(graph);
+    if (hash_equal(hash, (struct hash){ 0 }))
+        return error_memory(error); /* what graph_hash gives then */
+    if (hash_equal(hash, plan->graph))
+        return COLLAGE_OK;
+    return error_set(error, COLLAGE_ERROR_MISMATCH,
+                     "the plan was made for another model or other shapes than '%s': optimize it "
+                     "again",
+                     graph->path && graph->path[0] ? graph->path : graph->name);
+}
+
 uint32_t plan_tensor_root(const struct plan *plan, uint32_t tensor)
 {
     while (plan->tensors[tensor].shares != GRAPH_NONE)

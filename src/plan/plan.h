@@ -93,6 +93,10 @@ collage_status plan_memory(struct plan *plan, const struct graph *graph, struct 
  * legal, no overlap. */
 collage_status plan_verify(const struct plan *plan, const struct graph *graph, struct error *error);
 
+/* Is this the graph that the plan was made for? COLLAGE_ERROR_MISMATCH if not. */
+collage_status plan_check_graph(const struct plan *plan, const struct graph *graph,
+                                struct error *error);
+
 /* JSON, "format": "collage-plan", "version": 1 (docs/plan-format.md). */
 collage_status plan_to_json(const struct plan *plan, const struct graph *graph, json_t **out,
                             struct error *error);

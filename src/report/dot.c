@@ -87,25 +87,21 @@ static void put_edges(const struct plan *plan, const uint32_t *writers, struct t
     }
 }
 
+/* A row of boxes of its own (no cluster: laying those out leaks in Graphviz 2.43). */
 static collage_status put_legend(const struct plan *plan, struct text *out, struct error *error)
 {
     struct backend_share *shares = memory_alloc((plan->backend_count + 1) * sizeof *shares);
     if (!shares)
         return error_memory(error);
     report_count_shares(plan, shares);
-    text_format(out, "  subgraph cluster_legend {\n    label=\"%d thread%s, predicted %.3f ms\";\n",
-                plan->threads, plan->threads == 1 ? "" : "s", plan->predicted_ns / 1e6);
     for (uint32_t k = 0; k < plan->backend_count; k++) {
-        text_format(out, "    b%u [label=\"", k);
+        text_format(out, "  b%u [label=\"", k);
         put_quoted(out, plan->backends[k].name);
         text_string(out, " ");
         put_quoted(out, plan->backends[k].version);
-        text_format(out, "\\n%u operators, %.3f ms\", fillcolor=\"%s\"];\n", shares[k].nodes,
-                    shares[k].predicted_ns / 1e6, palette[k % PALETTE_COLOURS]);
+        text_format(out, "\\n%u operators, %.3f ms\", fillcolor=\"%s\", penwidth=3];\n",
+                    shares[k].nodes, shares[k].predicted_ns / 1e6, palette[k % PALETTE_COLOURS]);
     }
-    if (plan->backend_count == 0)
-        text_string(out, "    b0 [label=\"no kernels\"];\n");
-    text_string(out, "  }\n");
     memory_free(shares);
     return COLLAGE_OK;
 }
@@ -119,6 +115,8 @@ collage_status report_dot(const struct graph *graph, const struct plan *plan, st
     plan_tensor_writers(plan, writers);
     text_string(out, "digraph plan {\n  graph [label=\"");
     put_quoted(out, graph->name);
+    text_format(out, "\\n%d thread%s, predicted %.3f ms", plan->threads,
+                plan->threads == 1 ? "" : "s", plan->predicted_ns / 1e6);
     text_string(out, "\", labelloc=t, fontname=\"Helvetica\", fontsize=14];\n"
                      "  node [shape=box, style=filled, fontname=\"Helvetica\", fontsize=11];\n"
                      "  edge [fontname=\"Helvetica\", fontsize=8];\n");

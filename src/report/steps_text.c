@@ -152,10 +152,10 @@ static void put_layouts(const struct plan *plan, const struct plan_step *step, s
     const char *to = layout_text(plan, step->outputs, step->output_count);
     if (!from[0] && !to[0])
         return;
-    report_put(out, from[0] ? from : "-", 0);
+    report_put(out, from[0] ? from : "plain", 0);
     if (strcmp(from, to) != 0) {
         text_string(out, ">");
-        report_put(out, to[0] ? to : "-", 0);
+        report_put(out, to[0] ? to : "plain", 0);
     }
 }
 

@@ -167,11 +167,9 @@ collage_status session_create(const struct graph *graph, const struct plan *plan
                               struct registry *registry, struct session **out, struct error *error)
 {
     *out = NULL;
-    if (!hash_equal(plan->graph, graph_hash(graph)))
-        return error_set(error, COLLAGE_ERROR_MISMATCH,
-                         "the plan was made for another model or other shapes than '%s': optimize "
-                         "it again",
-                         graph->path && graph->path[0] ? graph->path : graph->name);
+    collage_status status = plan_check_graph(plan, graph, error);
+    if (status != COLLAGE_OK)
+        return status;
     struct session *session = memory_alloc(sizeof *session);
     if (!session)
         return error_memory(error);
@@ -180,7 +178,7 @@ collage_status session_create(const struct graph *graph, const struct plan *plan
                                        .plan = plan,
                                        .registry = registry,
                                        .target = registry_host_target(plan->threads) };
-    collage_status status = session->arena ? make(session, &context, error) : error_memory(error);
+    status = session->arena ? make(session, &context, error) : error_memory(error);
     graph_uses_free(&context.uses);
     if (status != COLLAGE_OK) {
         session_destroy(session);

@@ -5,40 +5,33 @@
 
 static const struct {
     const char *name;
-    collage_dtype dtype;
     size_t size;
 } types[] = {
-    { "float32", COLLAGE_FLOAT32, 4 },   { "uint8", COLLAGE_UINT8, 1 },
-    { "int8", COLLAGE_INT8, 1 },         { "uint16", COLLAGE_UINT16, 2 },
-    { "int16", COLLAGE_INT16, 2 },       { "int32", COLLAGE_INT32, 4 },
-    { "int64", COLLAGE_INT64, 8 },       { "bool", COLLAGE_BOOL, 1 },
-    { "float16", COLLAGE_FLOAT16, 2 },   { "float64", COLLAGE_FLOAT64, 8 },
-    { "uint32", COLLAGE_UINT32, 4 },     { "uint64", COLLAGE_UINT64, 8 },
-    { "bfloat16", COLLAGE_BFLOAT16, 2 },
+    [COLLAGE_FLOAT32] = { "float32", 4 },   [COLLAGE_UINT8] = { "uint8", 1 },
+    [COLLAGE_INT8] = { "int8", 1 },         [COLLAGE_UINT16] = { "uint16", 2 },
+    [COLLAGE_INT16] = { "int16", 2 },       [COLLAGE_INT32] = { "int32", 4 },
+    [COLLAGE_INT64] = { "int64", 8 },       [COLLAGE_BOOL] = { "bool", 1 },
+    [COLLAGE_FLOAT16] = { "float16", 2 },   [COLLAGE_FLOAT64] = { "float64", 8 },
+    [COLLAGE_UINT32] = { "uint32", 4 },     [COLLAGE_UINT64] = { "uint64", 8 },
+    [COLLAGE_BFLOAT16] = { "bfloat16", 2 },
 };
 enum { TYPE_COUNT = sizeof types / sizeof types[0] };
 
 size_t dtype_size(collage_dtype dtype)
 {
-    for (size_t k = 0; k < TYPE_COUNT; k++)
-        if (types[k].dtype == dtype)
-            return types[k].size;
-    return 0;
+    return (unsigned)dtype < TYPE_COUNT ? types[dtype].size : 0;
 }
 
 const char *dtype_name(collage_dtype dtype)
 {
-    for (size_t k = 0; k < TYPE_COUNT; k++)
-        if (types[k].dtype == dtype)
-            return types[k].name;
-    return "?";
+    return dtype_size(dtype) ? types[dtype].name : "?";
 }
 
 collage_dtype dtype_parse(const char *name)
 {
     for (size_t k = 0; k < TYPE_COUNT; k++)
-        if (strcmp(types[k].name, name) == 0)
-            return types[k].dtype;
+        if (types[k].name && strcmp(types[k].name, name) == 0)
+            return (collage_dtype)k;
     return COLLAGE_UNDEFINED;
 }
 

@@ -51,14 +51,9 @@ static uint16_t small_from_double(double value, struct small_float format)
     return (uint16_t)(sign | (code < infinity ? code : infinity));
 }
 
-static const void *at(const struct tensor *tensor, int64_t index)
-{
-    return (const char *)tensor->data + (size_t)index * dtype_size(tensor->dtype);
-}
-
 #define LOAD(type)                                                                                 \
     type value;                                                                                    \
-    memcpy(&value, at(tensor, index), sizeof value)
+    memcpy(&value, (const char *)tensor->data + (size_t)index * sizeof value, sizeof value)
 
 double tensor_get(const struct tensor *tensor, int64_t index)
 {

@@ -41,7 +41,8 @@ void worker_destroy(struct worker *worker)
 
 /* ---- asking ---- */
 
-/* Takes the request over. An answer with "error" becomes the error. */
+/* Takes the request over. An answer with "error" becomes the error: COLLAGE_ERROR_MISMATCH, or
+ * COLLAGE_ERROR_BACKEND for everything else (a lack of memory over there is not one here). */
 static collage_status ask(struct worker *worker, json_t *request, double seconds, json_t **answer,
                           struct error *error)
 {
@@ -50,7 +51,10 @@ static collage_status ask(struct worker *worker, json_t *request, double seconds
     json_decref(request);
     const char *text = json_string_value(json_object_get(*answer, "error"));
     if (status == COLLAGE_OK && text) {
-        status = error_set(error, COLLAGE_ERROR_BACKEND, "%s", text);
+        json_int_t code = json_integer_value(json_object_get(*answer, "status"));
+        status = error_set(
+            error, code == COLLAGE_ERROR_MISMATCH ? COLLAGE_ERROR_MISMATCH : COLLAGE_ERROR_BACKEND,
+            "%s", text);
         json_decref(*answer);
         *answer = NULL;
     }
@@ -192,11 +196,19 @@ collage_status worker_measure_switch(struct worker *worker, struct candidate_set
     json_t *answer;
     json_t *request = json_pack("{s:s, s:o, s:o}", "job", "switch", "a", protocol_candidate(set, a),
                                 "b", protocol_candidate(set, b));
-    status = ask(worker, request, worker->setup.job_seconds + switch_seconds, &answer, error);
-    if (status == COLLAGE_OK) {
-        double value = json_number_value(json_object_get(answer, "extra_ns"));
-        *extra_ns = value > 0 ? value : 0;
-    }
+    struct error failure = { 0 };
+    status = ask(worker, request, worker->setup.job_seconds + switch_seconds, &answer, &failure);
+    if (status == COLLAGE_ERROR_MEMORY)
+        return error_memory(error);
+    double value = json_number_value(json_object_get(answer, "extra_ns"));
+    *extra_ns = value > 0 ? value : 0;
     json_decref(answer);
-    return status;
+    if (status != COLLAGE_OK && worker->setup.log) {
+        char line[640];
+        snprintf(line, sizeof line, "the cost of going from %s to %s is taken as 0: %s",
+                 set->registry->entries[set->items[a].backend].name,
+                 set->registry->entries[set->items[b].backend].name, failure.text);
+        worker->setup.log(worker->setup.log_user, COLLAGE_LOG_WARNING, line);
+    }
+    return COLLAGE_OK;
 }

@@ -22,8 +22,6 @@ enum {
     FIRST_SAFE_DESCRIPTOR = 10
 };
 
-extern char **environ;
-
 /* ---- starting ---- */
 
 /* Sources of dup2 are moved out of the way of its targets. */

@@ -162,17 +162,33 @@ static double finite_or_minus_one(double value)
 
 json_t *protocol_cost(const struct cost *cost)
 {
-    json_t *inplace = json_array();
+    json_t *json = json_object(), *inplace = json_array();
     for (uint32_t k = 0; inplace && k < 2 * cost->inplace_count && k < 8; k++)
         json_array_append_new(inplace, json_integer(cost->inplace[k]));
-    return json_pack(
-        "{s:b, s:f, s:f, s:f, s:f, s:i, s:f, s:I, s:I, s:o, s:o, s:o}", "measured",
-        cost->state == COST_MEASURED, "cost_ns", finite_or_minus_one(cost->cost_ns), "minimum_ns",
-        finite_or_minus_one(cost->minimum_ns), "low_ns", finite_or_minus_one(cost->low_ns),
-        "high_ns", finite_or_minus_one(cost->high_ns), "samples", (int)cost->sample_count, "error",
-        finite_or_minus_one(cost->error), "weight_bytes", (json_int_t)cost->weight_bytes,
-        "scratch_bytes", (json_int_t)cost->scratch_bytes, "inplace", inplace, "implementation",
-        cost->implementation, "reason", cost->reason);
+    const struct member {
+        const char *name;
+        json_t *value;
+    } members[] = {
+        { "measured", json_boolean(cost->state == COST_MEASURED) },
+        { "cost_ns", json_real(finite_or_minus_one(cost->cost_ns)) },
+        { "minimum_ns", json_real(finite_or_minus_one(cost->minimum_ns)) },
+        { "low_ns", json_real(finite_or_minus_one(cost->low_ns)) },
+        { "high_ns", json_real(finite_or_minus_one(cost->high_ns)) },
+        { "error", json_real(finite_or_minus_one(cost->error)) },
+        { "samples", json_integer(cost->sample_count) },
+        { "weight_bytes", json_integer((json_int_t)cost->weight_bytes) },
+        { "scratch_bytes", json_integer((json_int_t)cost->scratch_bytes) },
+        { "inplace", inplace },
+        { "implementation", protocol_text(cost->implementation ? cost->implementation : "") },
+        { "reason", protocol_text(cost->reason ? cost->reason : "") },
+    };
+    bool ok = json != NULL;
+    for (size_t k = 0; k < sizeof members / sizeof *members; k++) /* takes over all values */
+        ok = json_object_set_new(json, members[k].name, members[k].value) == 0 && ok;
+    if (ok)
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 static bool read_number(const json_t *json, const char *name, double *out)

@@ -51,7 +51,7 @@ collage_status worker_measure_transition(struct worker *worker, struct candidate
                                          struct arena *arena, struct cost *cost,
                                          struct error *error);
 /* Extra time, in nanoseconds, that kernel b takes right after kernel a of another backend, compared
- * with after itself. */
+ * with after itself. If a library fails at it, that is logged and the answer is 0. */
 collage_status worker_measure_switch(struct worker *worker, struct candidate_set *set,
                                      candidate_id a, candidate_id b, double *extra_ns,
                                      struct error *error);

@@ -32,10 +32,9 @@ cp tiny_cnn.onnx bare
 bad "tiny_cnn.weights" optimize bare/tiny_cnn.onnx
 head -c 100 tiny_cnn.weights >bare/tiny_cnn.weights
 bad "tiny_cnn.weights" optimize bare/tiny_cnn.onnx
-cp tiny_cnn.weights iny_cnn.weights
-sed 's|tiny_cnn.weights|../ny_cnn.weights|g' tiny_cnn.onnx >folder/escape.onnx
-cp tiny_cnn.weights ny_cnn.weights
-bad "ny_cnn.weights" optimize folder/escape.onnx
+cp tiny_cnn.weights y_cnn.weights
+sed 's|tiny_cnn.weights|../y_cnn.weights|g' tiny_cnn.onnx >folder/escape.onnx
+bad "../y_cnn.weights" optimize folder/escape.onnx
 
 # Shapes.
 bad "nosuch" inspect tiny_cnn.onnx --shape nosuch=1x3x32x32

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front: what each target does is in tools/ and CMakePresets.json.
+.POSIX:
+.PHONY: help setup build demo check format lint asan tsan clean
+
+help:
+	@echo "make demo     set up, build, optimise ResNet-50 here, show what runs where"
+	@echo "make check    set up, then all checks: format, lint, layers, builds, tests, sanitizers"
+	@echo "make setup    install what is missing: Debian packages, and wheels into .venv"
+	@echo "make build    release build, in build/release"
+	@echo "make format   clang-format all sources"
+	@echo "make lint     clang-tidy all sources"
+	@echo "make asan     build and test with AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make tsan     build and test with ThreadSanitizer"
+	@echo "make clean    remove build/"
+
+setup:
+	@tools/setup.sh
+
+build: setup
+	@cmake --preset release
+	@cmake --build --preset release
+
+demo:
+	@tools/demo.sh
+
+check:
+	@tools/check.sh
+
+format:
+	@tools/format.sh
+
+lint:
+	@tools/setup.sh --check
+	@cmake --preset clang
+	@cmake --build --preset clang --target collage_onnx_messages
+	@tools/lint.sh build/clang
+
+asan tsan:
+	@tools/setup.sh --check
+	@cmake --preset $@
+	@cmake --build --preset $@
+	@ctest --preset $@
+
+clean:
+	rm -rf build

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "case_graph.h"
+
+#include "graph/subgraph.h"
+#include "graph/verify.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_INPUTS = 40, MAX_ATTRIBUTES = 8, MAX_NUMBERS = 64, MAX_WORD = 32 };
+
+struct parser {
+    const char *at;
+    const struct conform_case *conform;
+    struct graph *graph;
+    struct error *error;
+};
+
+const struct conform_case conform_cases[] = {
+#define CASE(name, text) { name, text },
+#include "cases.def"
+#undef CASE
+};
+const size_t conform_case_count = sizeof conform_cases / sizeof conform_cases[0];
+
+static bool wrong(struct parser *p, const char *what)
+{
+    error_set(p->error, COLLAGE_ERROR_FORMAT, "case %s: %s at '%.20s'", p->conform->name, what,
+              p->at);
+    return false;
+}
+
+/* ---- words ---- */
+
+static void skip_space(struct parser *p)
+{
+    while (*p->at == ' ')
+        p->at++;
+}
+
+static bool accept(struct parser *p, char letter)
+{
+    skip_space(p);
+    if (*p->at != letter)
+        return false;
+    p->at++;
+    return true;
+}
+
+static bool read_word(struct parser *p, char *word)
+{
+    size_t count = 0;
+    skip_space(p);
+    while (isalnum((unsigned char)*p->at) || *p->at == '_' || *p->at == '.' || *p->at == '-') {
+        if (count + 1 == MAX_WORD)
+            return wrong(p, "a long word");
+        word[count++] = *p->at++;
+    }
+    word[count] = '\0';
+    return true;
+}
+
+/* "1,-2,3" up to `end`. */
+static bool read_numbers(struct parser *p, char end, double *numbers, uint32_t *count)
+{
+    *count = 0;
+    while (!accept(p, end)) {
+        char *after;
+        if (*count == MAX_NUMBERS)
+            return wrong(p, "too many numbers");
+        numbers[(*count)++] = strtod(p->at, &after);
+        if (after == p->at)
+            return wrong(p, "no number");
+        p->at = after;
+        accept(p, ',');
+    }
+    return true;
+}
+
+/* ---- values ---- */
+
+static bool read_shape(struct parser *p, struct tensor *tensor)
+{
+    tensor->dtype = COLLAGE_FLOAT32;
+    skip_space(p);
+    while (isdigit((unsigned char)*p->at)) {
+        char *after;
+        if (tensor->rank == COLLAGE_MAX_RANK)
+            return wrong(p, "too many dimensions");
+        tensor->dims[tensor->rank++] = strtoll(p->at, &after, 10);
+        p->at = *after == 'x' ? after + 1 : after;
+    }
+    return tensor->rank > 0 || wrong(p, "no shape");
+}
+
+static bool allocate(struct parser *p, struct tensor *tensor)
+{
+    tensor->data = arena_alloc(p->graph->arena, tensor_bytes(tensor) + 1);
+    return tensor->data || (error_memory(p->error), false);
+}
+
+/* Example contents, in all cases others. */
+static bool fill(struct parser *p, struct tensor *tensor, bool positive)
+{
+    if (!allocate(p, tensor))
+        return false;
+    tensor_fill_example(tensor, p->graph->value_count + 1, 0);
+    float *numbers = tensor->data;
+    for (int64_t k = 0; positive && k < tensor_elements(tensor); k++)
+        numbers[k] = fabsf(numbers[k]) + 0.25f;
+    return true;
+}
+
+static bool read_literal(struct parser *p, char end, struct tensor *tensor)
+{
+    double numbers[MAX_NUMBERS];
+    uint32_t count;
+    if (!read_numbers(p, end, numbers, &count))
+        return false;
+    tensor->dtype = end == ')' ? COLLAGE_FLOAT32 : COLLAGE_INT64;
+    tensor->rank = end == ')' && count == 1 ? 0 : 1;
+    tensor->dims[0] = count;
+    if (!allocate(p, tensor))
+        return false;
+    for (uint32_t k = 0; k < count; k++)
+        tensor_set(tensor, k, numbers[k]);
+    return true;
+}
+
+static bool read_value(struct parser *p, const char *name, bool input)
+{
+    struct tensor tensor = { 0 };
+    bool done;
+    if (!input && accept(p, '('))
+        done = read_literal(p, ')', &tensor);
+    else if (!input && accept(p, '['))
+        done = read_literal(p, ']', &tensor);
+    else {
+        bool positive = accept(p, '+');
+        done = read_shape(p, &tensor) && fill(p, &tensor, positive);
+    }
+    if (!done)
+        return false;
+    value_id id = graph_add_value(p->graph, name, input ? VALUE_INPUT : VALUE_CONSTANT, &tensor);
+    return id != GRAPH_NONE || (error_memory(p->error), false);
+}
+
+/* ---- nodes ---- */
+
+static bool read_attribute(struct parser *p, const char *name, collage_attribute *attribute)
+{
+    struct arena *arena = p->graph->arena;
+    memset(attribute, 0, sizeof *attribute);
+    attribute->name = arena_string(arena, name);
+    if (accept(p, '[')) {
+        double numbers[MAX_NUMBERS];
+        if (!read_numbers(p, ']', numbers, &attribute->count))
+            return false;
+        int64_t *ints = arena_array(arena, attribute->count, sizeof *ints);
+        for (uint32_t k = 0; ints && k < attribute->count; k++)
+            ints[k] = (int64_t)numbers[k];
+        attribute->kind = COLLAGE_ATTRIBUTE_INTS;
+        attribute->ints = ints;
+        return true;
+    }
+    char word[MAX_WORD];
+    if (!read_word(p, word))
+        return false;
+    if (!isdigit((unsigned char)word[0]) && word[0] != '-') {
+        attribute->kind = COLLAGE_ATTRIBUTE_STRING;
+        attribute->s = arena_string(arena, word);
+        attribute->count = (uint32_t)strlen(word);
+    } else if (strchr(word, '.')) {
+        attribute->kind = COLLAGE_ATTRIBUTE_FLOAT;
+        attribute->f = strtof(word, NULL);
+    } else {
+        attribute->kind = COLLAGE_ATTRIBUTE_INT;
+        attribute->i = strtoll(word, NULL, 10);
+    }
+    return true;
+}
+
+static bool read_inputs(struct parser *p, value_id *inputs, uint32_t *count)
+{
+    *count = 0;
+    do {
+        char word[MAX_WORD];
+        if (!read_word(p, word))
+            return false;
+        if (*count == MAX_INPUTS)
+            return wrong(p, "too many inputs");
+        inputs[*count] = word[0] ? graph_find_value(p->graph, word) : GRAPH_NONE;
+        if (word[0] && inputs[*count] == GRAPH_NONE)
+            return wrong(p, "an unknown value");
+        ++*count;
+    } while (accept(p, ','));
+    return accept(p, ')') || wrong(p, "no ')'");
+}
+
+static bool read_node(struct parser *p, const char *name, const char *op_type)
+{
+    const struct op *op = op_find(op_type);
+    value_id inputs[MAX_INPUTS], output;
+    collage_attribute attributes[MAX_ATTRIBUTES];
+    uint32_t input_count = 0, attribute_count = 0;
+    if (!op)
+        return wrong(p, "an unknown operator");
+    if (!read_inputs(p, inputs, &input_count))
+        return false;
+    for (skip_space(p); *p->at && *p->at != ';'; skip_space(p)) {
+        char word[MAX_WORD];
+        if (attribute_count == MAX_ATTRIBUTES || !read_word(p, word) || !accept(p, '='))
+            return wrong(p, "no attribute");
+        if (!read_attribute(p, word, &attributes[attribute_count++]))
+            return false;
+    }
+    output = graph_add_value(p->graph, name, VALUE_COMPUTED, NULL);
+    node_id node = output == GRAPH_NONE ? GRAPH_NONE
+                                        : graph_add_node(p->graph, op, name, inputs, input_count,
+                                                         &output, 1, attributes, attribute_count);
+    if (node == GRAPH_NONE)
+        return error_memory(p->error), false;
+    return graph_infer_node(p->graph, node, p->error) == COLLAGE_OK;
+}
+
+static bool read_statement(struct parser *p)
+{
+    char name[MAX_WORD], word[MAX_WORD];
+    if (!read_word(p, name))
+        return false;
+    if (accept(p, ':'))
+        return read_value(p, name, true);
+    if (!accept(p, '='))
+        return wrong(p, "neither ':' nor '='");
+    skip_space(p);
+    if (!isalpha((unsigned char)*p->at))
+        return read_value(p, name, false);
+    return read_word(p, word) && (accept(p, '(') || wrong(p, "no '('")) && read_node(p, name, word);
+}
+
+static bool set_border(struct parser *p)
+{
+    value_id inputs[MAX_INPUTS];
+    uint32_t count = 0;
+    struct graph *graph = p->graph;
+    for (value_id v = 0; v < graph->value_count; v++) {
+        if (graph->values[v].kind == VALUE_INPUT && count < MAX_INPUTS)
+            inputs[count++] = v;
+    }
+    value_id output = graph->nodes[graph->node_count - 1].base.outputs[0];
+    return graph_set_inputs(graph, inputs, count, p->error) == COLLAGE_OK &&
+           graph_set_outputs(graph, &output, 1, p->error) == COLLAGE_OK;
+}
+
+static bool parse(struct parser *p)
+{
+    do {
+        if (!read_statement(p))
+            return false;
+        skip_space(p);
+    } while (accept(p, ';'));
+    if (*p->at || p->graph->node_count == 0)
+        return wrong(p, "the end is missing");
+    return set_border(p);
+}
+
+/* ---- the reference's results ---- */
+
+static collage_status compute_node(struct case_graph *made, const struct node *node,
+                                   struct error *error)
+{
+    const struct tensor *inputs[MAX_INPUTS];
+    struct tensor output = made->graph->values[node->base.outputs[0]].tensor;
+    for (uint32_t k = 0; k < node->base.input_count; k++) {
+        value_id v = node->base.inputs[k];
+        inputs[k] = v == GRAPH_NONE ? NULL : &made->tensors[v];
+    }
+    output.data = arena_alloc(made->graph->arena, tensor_bytes(&output) + 1);
+    if (!output.data)
+        return error_memory(error);
+    struct op_call call = { .node = &node->base,
+                            .input_count = node->base.input_count,
+                            .output_count = 1,
+                            .inputs = inputs,
+                            .outputs = &output };
+    collage_status status = node->op->compute(&call, error);
+    made->tensors[node->base.outputs[0]] = output;
+    return status;
+}
+
+/* Inputs keep their contents outside the graph, as a model's do. */
+static collage_status compute(struct case_graph *made, struct error *error)
+{
+    struct graph *graph = made->graph;
+    made->tensors = arena_array(graph->arena, graph->value_count, sizeof *made->tensors);
+    if (!made->tensors)
+        return error_memory(error);
+    for (value_id v = 0; v < graph->value_count; v++) {
+        made->tensors[v] = graph->values[v].tensor;
+        if (graph->values[v].kind == VALUE_INPUT)
+            graph->values[v].tensor.data = NULL;
+    }
+    collage_status status = graph_verify(graph, error);
+    for (node_id n = 0; n < graph->node_count && status == COLLAGE_OK; n++)
+        status = compute_node(made, &graph->nodes[n], error);
+    return status;
+}
+
+collage_status case_graph_create(const struct conform_case *conform, struct case_graph *out,
+                                 struct error *error)
+{
+    memset(out, 0, sizeof *out);
+    struct parser p = { .at = conform->text, .conform = conform, .error = error };
+    p.graph = out->graph = graph_create();
+    if (!p.graph)
+        return error_memory(error);
+    collage_status status = COLLAGE_OK;
+    if (!parse(&p))
+        status = error->status == COLLAGE_OK ? COLLAGE_ERROR_INTERNAL : error->status;
+    if (status == COLLAGE_OK)
+        status = compute(out, error);
+    if (status == COLLAGE_OK)
+        status = graph_uses_build(out->graph, &out->uses, error);
+    if (status != COLLAGE_OK)
+        case_graph_destroy(out);
+    return status;
+}
+
+void case_graph_destroy(struct case_graph *made)
+{
+    graph_uses_free(&made->uses);
+    graph_destroy(made->graph);
+    memset(made, 0, sizeof *made);
+}
+
+collage_status case_graph_subgraph(const struct case_graph *made, node_id first, uint32_t count,
+                                   struct region *region, const collage_subgraph **out,
+                                   struct error *error)
+{
+    node_id nodes[MAX_INPUTS];
+    for (uint32_t k = 0; k < count && k < MAX_INPUTS; k++)
+        nodes[k] = first + k;
+    struct arena *arena = made->graph->arena;
+    collage_status status =
+        region_make(arena, made->graph, &made->uses, nodes, count, region, error);
+    if (status == COLLAGE_OK)
+        status = subgraph_make(arena, made->graph, region, out, error);
+    return status;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conform_ops.c: every case, and every reorder between layouts, on every available backend, in
+ * every variant. Fails on a wrong result, and if fewer pass than floors say (a backend that quietly
+ * stops taking what it took is a regression too).
+ *
+ *     conform_ops PLUGIN-DIRECTORY [--avx2] [--verbose] [--backend NAME] [--case NAME]
+ */
+#include "case_graph.h"
+#include "conform.h"
+
+#include "graph/subgraph.h"
+#include "tensor/layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PORTS = 40, MAX_BACKENDS = 16, MAX_VARIANTS = 32, THREADS = 2 };
+
+static const struct floor_row {
+    const char *backend;
+    unsigned passed;
+} floors[] = {
+    { "reference", 135 },
+    { "onednn", 340 },
+    { "onnxruntime", 150 },
+};
+
+static const struct reorder_case {
+    struct tensor shape;
+    const char *from, *to;
+} reorder_cases[] = {
+#define SHAPE4(a, b, c, d)                                                                         \
+    {                                                                                              \
+        COLLAGE_FLOAT32, 4, { a, b, c, d }, NULL                                                   \
+    }
+    { SHAPE4(1, 17, 5, 6), "", "acdb" },
+    { SHAPE4(1, 17, 5, 6), "acdb", "" },
+    { SHAPE4(2, 33, 5, 6), "", "aBcd16b" },
+    { SHAPE4(2, 33, 5, 6), "aBcd16b", "" },
+    { SHAPE4(2, 33, 5, 6), "", "aBcd8b" },
+    { SHAPE4(2, 33, 5, 6), "aBcd8b", "" },
+    { SHAPE4(2, 32, 5, 6), "acdb", "aBcd16b" },
+    { SHAPE4(2, 17, 5, 6), "aBcd16b", "acdb" },
+    { SHAPE4(2, 17, 5, 6), "aBcd16b", "aBcd8b" },
+    { SHAPE4(1, 3, 5, 6), "", "aBcd16b" },
+    { SHAPE4(2, 16, 1, 1), "aBcd16b", "" },
+    { SHAPE4(2, 5, 3, 4), "dcba", "cabd" },
+    { SHAPE4(2, 5, 3, 4), "", "" },
+#undef SHAPE4
+    { { COLLAGE_FLOAT32, 3, { 2, 17, 9 }, NULL }, "", "aBc16b" },
+    { { COLLAGE_FLOAT32, 3, { 2, 17, 9 }, NULL }, "aBc8b", "acb" },
+    { { COLLAGE_FLOAT32, 5, { 1, 17, 3, 4, 5 }, NULL }, "", "aBcde16b" },
+    { { COLLAGE_FLOAT32, 5, { 1, 17, 3, 4, 5 }, NULL }, "acdeb", "aBcde8b" },
+    { { COLLAGE_FLOAT32, 2, { 5, 33 }, NULL }, "ba", "" },
+};
+
+struct options {
+    const char *plugins, *backend, *single;
+    bool avx2, verbose;
+};
+
+struct suite {
+    struct options options;
+    struct registry *registry;
+    collage_target target;
+    struct conform_counts counts[MAX_BACKENDS];
+    struct error error;
+};
+
+/* ---- the cases ---- */
+
+/* Graph-level backends are asked node by node. */
+static bool is_supported(struct suite *suite, const struct case_graph *made,
+                         const struct backend_entry *backend, const collage_subgraph *whole,
+                         collage_message *why)
+{
+    if (backend->api->kind == COLLAGE_OP_LEVEL)
+        return backend->api->supports(whole, &suite->target, why);
+    for (node_id n = 0; n < made->graph->node_count; n++) {
+        const collage_subgraph *single;
+        struct region region;
+        if (case_graph_subgraph(made, n, 1, &region, &single, &suite->error) != COLLAGE_OK ||
+            !backend->api->supports(single, &suite->target, why))
+            return false;
+    }
+    return true;
+}
+
+/* The index-th variant in memory of the caller; a backend without `variant` has one. */
+static bool next_variant(struct suite *suite, const struct backend_entry *backend,
+                         const collage_subgraph *subgraph, size_t index, collage_variant *variant)
+{
+    memset(variant->inputs, 0, MAX_PORTS * sizeof *variant->inputs);
+    memset(variant->outputs, 0, MAX_PORTS * sizeof *variant->outputs);
+    variant->struct_size = sizeof *variant;
+    variant->name[0] = '\0';
+    if (!backend->api->variant)
+        return index == 0;
+    return index < MAX_VARIANTS && backend->api->variant(subgraph, &suite->target, index, variant);
+}
+
+static void run_case_on(struct suite *suite, const struct conform_case *conform,
+                        const struct case_graph *made, uint32_t backend)
+{
+    const struct backend_entry *entry = &suite->registry->entries[backend];
+    struct conform_counts *counts = &suite->counts[backend];
+    collage_message why = { "" };
+    const collage_subgraph *subgraph;
+    struct region region;
+    if (case_graph_subgraph(made, 0, (uint32_t)made->graph->node_count, &region, &subgraph,
+                            &suite->error) != COLLAGE_OK ||
+        region.input_count > MAX_PORTS) {
+        counts->failed++;
+        return;
+    }
+    if (!is_supported(suite, made, entry, subgraph, &why)) {
+        counts->unsupported++;
+        if (suite->options.verbose)
+            printf("%-12s %-28s refused: %s\n", entry->name, conform->name, why.text);
+        return;
+    }
+    struct tensor inputs[MAX_PORTS], output = made->tensors[region.outputs[0]];
+    for (uint32_t k = 0; k < region.input_count; k++)
+        inputs[k] = made->tensors[region.inputs[k]];
+    collage_layout input_layouts[MAX_PORTS], output_layouts[MAX_PORTS];
+    collage_variant variant = { .inputs = input_layouts, .outputs = output_layouts };
+    for (size_t k = 0; next_variant(suite, entry, subgraph, k, &variant); k++) {
+        struct conform_trial trial = { conform->name,  entry,  subgraph, &variant,
+                                       &suite->target, inputs, &output,  suite->options.verbose };
+        conform_run(&trial, counts);
+    }
+}
+
+static bool is_chosen(const struct suite *suite, uint32_t backend)
+{
+    const struct backend_entry *entry = &suite->registry->entries[backend];
+    return entry->open &&
+           (!suite->options.backend || strcmp(suite->options.backend, entry->name) == 0);
+}
+
+static bool run_cases(struct suite *suite)
+{
+    bool fine = true;
+    for (size_t k = 0; k < conform_case_count; k++) {
+        const struct conform_case *conform = &conform_cases[k];
+        struct case_graph made;
+        if (suite->options.single && strcmp(suite->options.single, conform->name) != 0)
+            continue;
+        error_clear(&suite->error);
+        if (case_graph_create(conform, &made, &suite->error) != COLLAGE_OK) {
+            printf("case %s cannot be made: %s\n", conform->name, suite->error.text);
+            fine = false;
+            continue;
+        }
+        for (uint32_t b = 0; b < suite->registry->count && b < MAX_BACKENDS; b++) {
+            if (is_chosen(suite, b))
+                run_case_on(suite, conform, &made, b);
+        }
+        case_graph_destroy(&made);
+    }
+    return fine;
+}
+
+/* ---- reorders ---- */
+
+static void run_reorder(struct suite *suite, const struct reorder_case *reorder, uint32_t backend)
+{
+    struct arena *arena = arena_create();
+    const collage_subgraph *subgraph = NULL;
+    struct tensor tensor = reorder->shape;
+    collage_layout from = layout_tag(reorder->from), to = layout_tag(reorder->to);
+    collage_variant variant = { .struct_size = sizeof variant, .inputs = &from, .outputs = &to };
+    char name[64];
+    snprintf(name, sizeof name, "reorder '%s' to '%s'", reorder->from, reorder->to);
+    tensor.data = arena ? arena_alloc(arena, tensor_bytes(&tensor)) : NULL;
+    if (!tensor.data ||
+        subgraph_make_identity(arena, &reorder->shape, &subgraph, &suite->error) != COLLAGE_OK) {
+        suite->counts[backend].failed++;
+        arena_destroy(arena);
+        return;
+    }
+    tensor_fill_example(&tensor, 1, 0);
+    const struct backend_entry *entry = &suite->registry->entries[backend];
+    struct conform_trial trial = { name,           entry,   subgraph, &variant,
+                                   &suite->target, &tensor, &tensor,  suite->options.verbose };
+    conform_run(&trial, &suite->counts[backend]);
+    arena_destroy(arena);
+}
+
+static void run_reorders(struct suite *suite)
+{
+    for (uint32_t b = 0; b < suite->registry->count && b < MAX_BACKENDS; b++) {
+        if (!is_chosen(suite, b) || suite->registry->entries[b].api->kind != COLLAGE_OP_LEVEL)
+            continue;
+        for (size_t k = 0; k < sizeof reorder_cases / sizeof reorder_cases[0]; k++)
+            run_reorder(suite, &reorder_cases[k], b);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void open_all(struct suite *suite)
+{
+    registry_set_environment(suite->registry, suite->target.threads);
+    for (uint32_t b = 0; b < suite->registry->count; b++) {
+        struct error error = { 0 };
+        if (registry_open(suite->registry, b, &suite->target, &error) != COLLAGE_OK)
+            printf("%s is not available: %s\n", suite->registry->entries[b].name, error.text);
+    }
+}
+
+static bool print_counts(const struct suite *suite)
+{
+    bool fine = true;
+    for (uint32_t b = 0; b < suite->registry->count && b < MAX_BACKENDS; b++) {
+        const struct backend_entry *entry = &suite->registry->entries[b];
+        const struct conform_counts *counts = &suite->counts[b];
+        if (!is_chosen(suite, b))
+            continue;
+        printf("%s %s: %u passed, %u failed, %u unimplemented; %u cases refused\n", entry->name,
+               entry->version, counts->passed, counts->failed, counts->unimplemented,
+               counts->unsupported);
+        fine = fine && counts->failed == 0;
+        for (size_t k = 0; k < sizeof floors / sizeof floors[0]; k++) {
+            if (strcmp(floors[k].backend, entry->name) == 0 && !suite->options.single &&
+                counts->passed < floors[k].passed) {
+                printf("%s: at least %u should pass\n", entry->name, floors[k].passed);
+                fine = false;
+            }
+        }
+    }
+    return fine;
+}
+
+static bool read_options(int argc, char **argv, struct options *options)
+{
+    memset(options, 0, sizeof *options);
+    for (int k = 1; k < argc; k++) {
+        if (strcmp(argv[k], "--avx2") == 0)
+            options->avx2 = true;
+        else if (strcmp(argv[k], "--verbose") == 0)
+            options->verbose = true;
+        else if (strcmp(argv[k], "--backend") == 0 && k + 1 < argc)
+            options->backend = argv[++k];
+        else if (strcmp(argv[k], "--case") == 0 && k + 1 < argc)
+            options->single = argv[++k];
+        else if (!options->plugins)
+            options->plugins = argv[k];
+        else
+            return false;
+    }
+    return options->plugins != NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static struct suite suite;
+    if (!read_options(argc, argv, &suite.options)) {
+        printf("usage: conform_ops PLUGIN-DIRECTORY [--avx2] [--verbose] [--backend NAME] "
+               "[--case NAME]\n");
+        return 2;
+    }
+    if (suite.options.avx2)
+        setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
+    suite.target = registry_host_target(THREADS);
+    if (suite.options.avx2)
+        suite.target.avx512 = false;
+    if (registry_create(suite.options.plugins, NULL, NULL, &suite.registry, &suite.error) !=
+        COLLAGE_OK) {
+        printf("%s\n", suite.error.text);
+        return 1;
+    }
+    open_all(&suite);
+    bool fine = run_cases(&suite);
+    if (!suite.options.single)
+        run_reorders(&suite);
+    fine = print_counts(&suite) && fine;
+    registry_destroy(suite.registry);
+    return fine ? 0 : 1;
+}
