@@ -211,6 +211,29 @@ static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backe
     return status;
 }
 
+collage_status optimizer_make_standalone(struct optimizer *optimizer, uint32_t backend,
+                                         struct plan **out, struct error *error)
+{
+    struct candidate_set *set = optimizer->set;
+    const struct graph *graph = optimizer->settings.graph;
+    for (candidate_id id = 0; id < set->count; id++) {
+        const struct candidate *candidate = &set->items[id];
+        if (candidate->backend != backend || candidate->region.node_count != graph->node_count)
+            continue;
+        struct place_problem problem = optimizer_problem(optimizer, optimizer->enabled);
+        struct placement placement = { .chosen = &id,
+                                       .count = 1,
+                                       .cost_ns = candidate->cost.cost_ns };
+        collage_status status =
+            plan_build(&problem, &placement, optimizer->device.fingerprint, out, error);
+        if (status == COLLAGE_OK)
+            (*out)->standalone = true;
+        return status;
+    }
+    *out = NULL;
+    return COLLAGE_OK;
+}
+
 collage_status optimizer_place_alone(struct optimizer *optimizer, struct error *error)
 {
     const struct registry *registry = optimizer->settings.registry;

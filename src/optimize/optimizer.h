@@ -86,6 +86,9 @@ collage_status optimizer_add_plan(struct optimizer *optimizer, const char *name,
 /* Adds a graph-level library alone: its own session and defaults. */
 collage_status optimizer_add_library(struct optimizer *optimizer, uint32_t backend,
                                      struct error *error);
+/* The plan that is one library alone; NULL if its region cannot hold the whole model. */
+collage_status optimizer_make_standalone(struct optimizer *optimizer, uint32_t backend,
+                                         struct plan **out, struct error *error);
 /* Races the contestants. */
 collage_status optimizer_race(struct optimizer *optimizer, struct error *error);
 /* The fastest contestant that is a plan, with all results and the evidence; the caller's. */

@@ -93,23 +93,58 @@ collage_status optimizer_write_results(struct optimizer *optimizer, size_t chose
     return COLLAGE_OK;
 }
 
-/* The plan with the least median. */
-static size_t find_winner(const struct optimizer *optimizer, double *median)
+static double median_of(const struct contestant *contestant)
 {
-    size_t winner = SIZE_MAX;
-    *median = INFINITY;
+    struct summary own;
+    if (!finished(contestant) || !summary_of(contestant->samples, contestant->sample_count, &own))
+        return INFINITY;
+    return own.median;
+}
+
+/* The fastest of the plans (or of the libraries alone); SIZE_MAX if none finished. */
+static size_t find_fastest(const struct optimizer *optimizer, bool plans)
+{
+    size_t best = SIZE_MAX;
+    double least = INFINITY;
     for (size_t k = 0; k < optimizer->contestant_count; k++) {
-        const struct contestant *contestant = &optimizer->contestants[k];
-        struct summary own;
-        if (!optimizer->plans[k] || !finished(contestant) ||
-            !summary_of(contestant->samples, contestant->sample_count, &own))
-            continue;
-        if (own.median < *median) {
-            *median = own.median;
-            winner = k;
+        double median = median_of(&optimizer->contestants[k]);
+        if ((optimizer->plans[k] != NULL) == plans && median < least) {
+            least = median;
+            best = k;
         }
     }
-    return winner;
+    return best;
+}
+
+/*
+ * Turns the fastest library alone into the winner, unless the best plan is faster beyond the noise:
+ * the whole 95 % interval of the paired ratio must speak for the plan. So no plan is chosen for
+ * luck, and none is slower than the best library.
+ */
+static collage_status consider_library(struct optimizer *optimizer, size_t *winner,
+                                       struct error *error)
+{
+    size_t alone = find_fastest(optimizer, false);
+    if (alone == SIZE_MAX)
+        return COLLAGE_OK;
+    const struct contestant *library = &optimizer->contestants[alone];
+    if (*winner != SIZE_MAX) {
+        const struct contestant *plan = &optimizer->contestants[*winner];
+        size_t pairs =
+            library->sample_count < plan->sample_count ? library->sample_count : plan->sample_count;
+        struct summary ratio;
+        if (!paired_ratio(library->samples, plan->samples, pairs, &ratio))
+            return error_memory(error);
+        if (ratio.low > 1)
+            return COLLAGE_OK;
+    }
+    struct plan *plan = NULL;
+    collage_status status = optimizer_make_standalone(optimizer, library->backend, &plan, error);
+    if (status != COLLAGE_OK || !plan)
+        return status;
+    optimizer->plans[alone] = plan;
+    *winner = alone;
+    return COLLAGE_OK;
 }
 
 /* Why candidates failed, each reason once with how often: at most 40. */
@@ -169,8 +204,10 @@ static collage_status copy_origin(const struct optimizer *optimizer, struct plan
 collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **out,
                                      struct error *error)
 {
-    double median;
-    size_t winner = find_winner(optimizer, &median);
+    size_t winner = find_fastest(optimizer, true);
+    collage_status made = consider_library(optimizer, &winner, error);
+    if (made != COLLAGE_OK)
+        return made;
     if (winner == SIZE_MAX) {
         const char *why = "no contestant";
         for (size_t k = 0; k < optimizer->contestant_count; k++)

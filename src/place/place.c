@@ -50,7 +50,7 @@ collage_status place_fail(const struct place_problem *problem, node_id stuck, st
     const struct node *named = &graph->nodes[node];
     return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
                      node == bare ? "node '%s' (%s): no backend has a working kernel for it"
-                                  : "node '%s' (%s): its kernels do not fit those before it (no "
+                                  : "node '%s' (%s): its kernels do not fit those around it (no "
                                     "conversion between their layouts, or no order)",
                      named->base.name, named->op->name);
 }

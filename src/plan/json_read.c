@@ -261,6 +261,7 @@ static bool read_header(struct reader *r, const json_t *json, json_t **values)
     plan->threads = (int32_t)threads;
     plan->predicted_ns = json_number_value(values[PLAN_PREDICTED]);
     plan->optimal = json_boolean_value(values[PLAN_OPTIMAL]);
+    plan->standalone = json_boolean_value(values[PLAN_STANDALONE]);
     if (json_is_object(values[PLAN_EVIDENCE]))
         plan->evidence = json_incref(values[PLAN_EVIDENCE]);
     return read_model(r, values[PLAN_MODEL]) && read_backends(r, values[PLAN_BACKENDS]) &&

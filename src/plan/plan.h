@@ -76,6 +76,9 @@ struct plan {
     uint64_t arena_bytes;
     double predicted_ns;
     bool optimal; /* for the measured costs */
+    /* One graph-level library runs the whole model, with its own thread pool and defaults, as it
+     * would without us: there is nobody whose threads it could disturb. */
+    bool standalone;
     struct plan_result *results;
     uint32_t result_count;
     json_t *evidence; /* what was measured: counts, seconds, failures, refusals; may be NULL */

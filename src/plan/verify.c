@@ -334,6 +334,9 @@ static bool check_all(struct checker *c)
     for (uint32_t t = 0; t < plan->tensor_count; t++)
         if (!check_shares(c, t))
             return false;
+    if (plan->standalone && (plan->step_count != 1 || plan->steps[0].kind != PLAN_KERNEL ||
+                             plan->steps[0].node_count != c->graph->node_count))
+        return WRONG(c, "%u steps, but one library should run the whole model", plan->step_count);
     return check_cover(c) && check_outputs(c) && check_run(c) && check_memory(c);
 }
 

@@ -119,6 +119,10 @@ static collage_status compile(struct unit *u, struct session *session, struct ru
                                         .subgraph = u->subgraph,
                                         .variant = &u->variant,
                                         .target = &u->context->target };
+    if (u->context->plan->standalone) {
+        request.flags = COLLAGE_COMPILE_STANDALONE;
+        request.model_path = u->context->graph->path;
+    }
     collage_message message = { .text = "" };
     collage_status status = api->compile(u->entry->open, &request, &out->kernel, &message);
     if (status == COLLAGE_OK && !out->kernel)

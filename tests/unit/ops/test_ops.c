@@ -384,7 +384,7 @@ static void test_refusals(void **state)
         { "LSTM", "input 1", { x, r, r }, 3, { { 0 } } },
         { "LSTM", "rank", { x, w, four }, 3, { { 0 } } },
         { "LSTM", "direction", { x, w, r }, 3, { STRING_ATTRIBUTE("direction", "up") } },
-        { "LSTM", "input 2", { x, w, r }, 3, { STRING_ATTRIBUTE("direction", "bidirectional") } },
+        { "LSTM", "input 1", { x, w, r }, 3, { STRING_ATTRIBUTE("direction", "bidirectional") } },
     };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         struct op_test test = { .op = cases[k].op,

@@ -141,15 +141,15 @@ static void test_infeasible(void **state)
     f.set.items[2].cost.state = COST_FAILED;
     expect_failure(&f, "node 'n1' (Relu): no backend has a working kernel for it");
     f.set.items[2].cost.state = COST_MEASURED;
-    expect_failure(&f, "node 'n0' (Conv): its kernels do not fit those before it (no conversion "
+    expect_failure(&f, "node 'n0' (Conv): its kernels do not fit those around it (no conversion "
                        "between their layouts, or no order)");
     fixture_transition(&f, 1, "acdb", "", 2, 3);
     f.enabled[2] = false;
-    expect_failure(&f, "node 'n0' (Conv): its kernels do not fit those before it (no conversion "
+    expect_failure(&f, "node 'n0' (Conv): its kernels do not fit those around it (no conversion "
                        "between their layouts, or no order)");
     f.enabled[2] = true;
     expect_cost(&f, 33, 3);
-    f.set.items[1].cost.cost_ns = NAN; /* a cost that is none is not used */
+    f.set.items[1].cost.cost_ns = (double)NAN; /* a cost that is none is not used */
     expect_failure(&f, "node 'n2' (Conv): no backend has a working kernel for it");
     fixture_close(&f);
 }

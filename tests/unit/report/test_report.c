@@ -175,6 +175,33 @@ static void plan_without_results_or_steps(void **state)
     graph_destroy(graph);
 }
 
+/* As long as a real network, with a residual connection around every third node. */
+static void long_network(void **state)
+{
+    (void)state;
+    enum { NODES = 200 };
+    struct graph *graph = fake_graph();
+    struct tensor image = fake_image();
+    value_id in = fake_value(graph, VALUE_INPUT, &image), values[NODES + 1] = { in };
+    for (int n = 1; n <= NODES; n++)
+        values[n] = n % 3 ? fake_node(graph, FAKE_RELU, values[n - 1], 0, NULL)
+                          : fake_node(graph, FAKE_ADD, values[n - 1], values[n - 3], NULL);
+    fake_ports(graph, &in, 1, &values[NODES], 1);
+    struct fake f;
+    fake_setup(&f, graph);
+    for (node_id n = 0; n < NODES; n++)
+        fake_choose(&f, n / 20 % 2, n / 30 % 2, false, &n, 1);
+    struct plan *plan = fake_build(&f);
+    struct text text = { 0 };
+    OK(report_plan(graph, plan, COLLAGE_FORMAT_TEXT, &text, NULL));
+    check_columns(&text);
+    OK(report_plan(graph, plan, COLLAGE_FORMAT_SVG, &text, NULL));
+    text_free(&text);
+    plan_destroy(plan);
+    fake_teardown(&f);
+    graph_destroy(graph);
+}
+
 static void out_of_memory_is_an_error(void **state)
 {
     (void)state;
@@ -204,6 +231,7 @@ int main(void)
         cmocka_unit_test(picture),
         cmocka_unit_test(hostile_names),
         cmocka_unit_test(plan_without_results_or_steps),
+        cmocka_unit_test(long_network),
         cmocka_unit_test(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

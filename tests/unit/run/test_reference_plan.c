@@ -49,7 +49,7 @@ static struct plan *optimize(const struct graph *graph, struct registry *registr
     const bool enabled[] = { true };
     struct candidate_set *set;
     struct placement placement;
-    struct plan *plan;
+    struct plan *plan = NULL;
     struct error error = { 0 };
     collage_target target = registry_host_target(1);
     OK(candidate_set_create(graph, registry, &target, &set, &error));

@@ -44,7 +44,7 @@ static void test_race(void **state)
         assert_true(contestants[k].worst_error <= TENSOR_PLAN_TOLERANCE);
         assert_true(contestants[k].peak_bytes > 1000000);
         for (size_t s = 0; s < contestants[k].sample_count; s++)
-            assert_true(contestants[k].samples[s] > 0 && contestants[k].samples[s] < 1e9);
+            assert_true(contestants[k].samples[s] > 0 && contestants[k].samples[s] < 60e9);
         memory_free(contestants[k].samples);
     }
     assert_true(contestants[1].failure[0] != '\0');
