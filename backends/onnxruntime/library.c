@@ -63,6 +63,9 @@ static collage_status fetch_functions(collage_backend *backend, const struct ort
 static collage_status load(collage_backend *backend, collage_message *message)
 {
     const char *path = library_path();
+    /* Releases since 1.30 or so write a device id into the user's cache folder and send events home
+     * unless this is set before the library is loaded; DisableTelemetryEvents comes too late. */
+    setenv("ORT_DISABLE_TELEMETRY", "1", 0);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return fail(message, COLLAGE_ERROR_BACKEND,

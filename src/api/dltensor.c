@@ -106,7 +106,7 @@ collage_status collage_tensor_read(collage_context *context, const char *path, D
     collage_status status = npy_read(path, &read, error);
     if (status != COLLAGE_OK)
         return status;
-    int64_t *dims = memory_alloc(2 * COLLAGE_MAX_RANK * sizeof *dims);
+    int64_t *dims = memory_alloc((size_t)2 * COLLAGE_MAX_RANK * sizeof *dims);
     if (!dims) {
         memory_free_aligned(read.data);
         return error_memory(error);

@@ -109,7 +109,8 @@ collage_status collage_plan_load(collage_context *context, const char *path, con
         status = wrap(made, plan, error);
     json_decref(json);
     if (status != COLLAGE_OK) {
-        error_prefix(error, "plan '%s'", path);
+        if (status != COLLAGE_ERROR_IO) /* those name the file */
+            error_prefix(error, "plan '%s'", path);
         collage_model_destroy(loaded);
         return status;
     }

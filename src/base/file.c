@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,32 +49,55 @@ struct file_writer {
     char *path, *temporary;
 };
 
+static void writer_free(struct file_writer *writer)
+{
+    memory_free(writer->path);
+    memory_free(writer->temporary);
+    memory_free(writer);
+}
+
+/* A new file beside `path`; its name goes to `temporary`, which has room for it. */
+static int open_beside(const char *path, char *temporary, size_t size)
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        uint64_t random = 0;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            random = (uint64_t)getpid() + (uint64_t)attempt;
+        snprintf(temporary, size, "%s.%016llx.part", path, (unsigned long long)random);
+        int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+static collage_status open_writer(struct file_writer *writer, struct error *error)
+{
+    struct stat info;
+    if (stat(writer->path, &info) == 0 && !S_ISREG(info.st_mode))
+        return error_set(error, COLLAGE_ERROR_IO, "cannot write '%s': it is not a regular file",
+                         writer->path);
+    writer->fd = open_beside(writer->path, writer->temporary, strlen(writer->path) + 32);
+    if (writer->fd < 0)
+        return error_set(error, COLLAGE_ERROR_IO, "cannot write '%s': %s", writer->path,
+                         strerror(errno));
+    return COLLAGE_OK;
+}
+
 collage_status file_writer_open(const char *path, struct file_writer **out, struct error *error)
 {
     *out = NULL;
     struct file_writer *writer = memory_alloc(sizeof *writer);
-    size_t length = strlen(path);
-    char *temporary = memory_alloc(length + 16);
-    char *copy = memory_copy_string(path);
-    if (!writer || !temporary || !copy) {
-        memory_free(writer);
-        memory_free(temporary);
-        memory_free(copy);
+    if (!writer)
         return error_memory(error);
+    writer->path = memory_copy_string(path);
+    writer->temporary = memory_alloc(strlen(path) + 32);
+    collage_status status =
+        writer->path && writer->temporary ? open_writer(writer, error) : error_memory(error);
+    if (status != COLLAGE_OK) {
+        writer_free(writer);
+        return status;
     }
-    snprintf(temporary, length + 16, "%s.XXXXXX", path);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
-        error_set(error, COLLAGE_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
-        memory_free(writer);
-        memory_free(temporary);
-        memory_free(copy);
-        return COLLAGE_ERROR_IO;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
-    *writer = (struct file_writer){ fd, copy, temporary };
     *out = writer;
     return COLLAGE_OK;
 }
@@ -93,13 +117,6 @@ collage_status file_writer_write(struct file_writer *writer, const void *data, s
         bytes -= (size_t)n;
     }
     return COLLAGE_OK;
-}
-
-static void writer_free(struct file_writer *writer)
-{
-    memory_free(writer->path);
-    memory_free(writer->temporary);
-    memory_free(writer);
 }
 
 collage_status file_writer_commit(struct file_writer *writer, struct error *error)

@@ -23,6 +23,7 @@ static const char schema[] =
     " cost_ns REAL, minimum_ns REAL, low_ns REAL, high_ns REAL, samples INTEGER NOT NULL,"
     " error REAL, weight_bytes INTEGER NOT NULL, scratch_bytes INTEGER NOT NULL,"
     " inplace TEXT NOT NULL, implementation TEXT NOT NULL, reason TEXT NOT NULL,"
+    " passes INTEGER NOT NULL,"
     " PRIMARY KEY (device, backend, version, threads, working_set_log2, key)) WITHOUT ROWID;"
     "CREATE TABLE facts ("
     " device TEXT NOT NULL, backend TEXT NOT NULL, version TEXT NOT NULL, threads INTEGER NOT NULL,"
@@ -37,11 +38,11 @@ static const char schema[] =
 enum statement { GET_COST, PUT_COST, GET_FACT, PUT_FACT, STATEMENT_COUNT };
 
 static const char *const statement_text[STATEMENT_COUNT] = {
-    [GET_COST] =
-        "SELECT failed, cost_ns, minimum_ns, low_ns, high_ns, samples, error,"
-        " weight_bytes, scratch_bytes, inplace, implementation, reason FROM costs" WHERE_KEY,
+    [GET_COST] = "SELECT failed, cost_ns, minimum_ns, low_ns, high_ns, samples, error,"
+                 " weight_bytes, scratch_bytes, inplace, implementation, reason, passes FROM "
+                 "costs" WHERE_KEY,
     [PUT_COST] = "INSERT OR REPLACE INTO costs VALUES"
-                 " (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)",
+                 " (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)",
     [GET_FACT] = "SELECT value FROM facts" WHERE_KEY,
     [PUT_FACT] = "INSERT OR REPLACE INTO facts VALUES (?1,?2,?3,?4,?5,?6,?7)",
 };
@@ -137,7 +138,7 @@ static collage_status prepare_schema(struct cost_store *store, struct error *err
         code = run_sql(store, schema);
         if (code == SQLITE_OK)
             code = run_sql(store, set_version);
-    } else if (code == SQLITE_OK && atoi(version) != SCHEMA_VERSION) {
+    } else if (code == SQLITE_OK && strtol(version, NULL, 10) != SCHEMA_VERSION) {
         run_sql(store, "ROLLBACK");
         return error_set(error, COLLAGE_ERROR_FORMAT,
                          "cost store '%s' has format %s, this version of Collage writes %d: remove "
@@ -327,6 +328,7 @@ static bool read_cost(sqlite3_stmt *row, struct arena *arena, struct cost *cost)
     parse_inplace(inplace ? (const char *)inplace : "", cost);
     cost->implementation = column_string(row, 10, arena);
     cost->reason = column_string(row, 11, arena);
+    cost->passes = (uint32_t)sqlite3_column_int64(row, 12);
     return cost->implementation && cost->reason;
 }
 
@@ -370,6 +372,7 @@ collage_status cost_store_put(struct cost_store *store, struct hash key,
     bind_text(statement, 17, inplace);
     bind_text(statement, 18, cost->implementation);
     bind_text(statement, 19, cost->reason);
+    sqlite3_bind_int64(statement, 20, cost->passes);
     int code = sqlite3_step(statement);
     collage_status status = code == SQLITE_DONE ? COLLAGE_OK : store_error(store, code, error);
     release(statement);

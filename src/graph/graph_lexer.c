@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 static void skip_space(struct lexer *lexer)
@@ -57,9 +58,8 @@ bool lexer_expect(struct lexer *lexer, const char *symbol)
 {
     if (lexer_accept(lexer, symbol))
         return true;
-    char what[32] = "'";
-    strncat(what, symbol, sizeof what - 3);
-    strcat(what, "'");
+    char what[32];
+    snprintf(what, sizeof what, "'%s'", symbol);
     return lexer_fail(lexer, what);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the text form. Each node is inferred as it is read, and its outputs must be of the type
  * that the text says. */
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/graph_lexer.h"
@@ -287,10 +288,10 @@ static bool infer(struct parser *parser, node_id node)
         const struct tensor *declared = &graph->values[parser->results[k]].tensor;
         if (declared->dtype == inferred[k].dtype && tensor_same_shape(declared, &inferred[k]))
             continue;
-        char dims[160], what[240] = "";
+        char dims[160], what[256];
         dims_print(inferred[k].dims, inferred[k].rank, dims, sizeof dims);
-        strcat(strcat(strcat(what, "the type "), dtype_name(inferred[k].dtype)), " ");
-        strcat(strcat(what, dims), " for what is before this");
+        snprintf(what, sizeof what, "the type %s %s for what is before this",
+                 dtype_name(inferred[k].dtype), dims);
         ok = lexer_fail(&parser->lexer, what);
     }
     memory_free(inferred);

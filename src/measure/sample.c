@@ -75,7 +75,7 @@ static void write_cost(const struct trial *trial, const struct summary *summary,
 {
     const collage_kernel_info *info = trial_info(trial);
     cost->state = COST_MEASURED;
-    cost->cost_ns = summary->median;
+    cost->cost_ns = summary->decile;
     cost->minimum_ns = summary->minimum;
     cost->low_ns = summary->low;
     cost->high_ns = summary->high;

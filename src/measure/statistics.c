@@ -32,6 +32,12 @@ static double median_of_sorted(const double *sorted, size_t count)
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
+/* With less than 11 samples this is the minimum. */
+static double decile_of_sorted(const double *sorted, size_t count)
+{
+    return sorted[(count - 1) / 10];
+}
+
 /* How many samples to leave out at each end so that the rest still holds the median with 95 %.
  * Below 6 samples no interval reaches 95 %: the whole range is given. */
 static size_t samples_left_out(size_t count)
@@ -65,8 +71,12 @@ bool summary_of(const double *samples, size_t count, struct summary *out)
     memcpy(sorted, samples, count * sizeof *sorted);
     sort_doubles(sorted, count);
     size_t skip = samples_left_out(count);
-    *out = (struct summary){ count, sorted[0], median_of_sorted(sorted, count), sorted[skip],
-                             sorted[count - 1 - skip] };
+    *out = (struct summary){ .count = count,
+                             .minimum = sorted[0],
+                             .decile = decile_of_sorted(sorted, count),
+                             .median = median_of_sorted(sorted, count),
+                             .low = sorted[skip],
+                             .high = sorted[count - 1 - skip] };
     memory_free(sorted);
     return true;
 }
@@ -101,8 +111,12 @@ bool paired_ratio(const double *a, const double *b, size_t count, struct summary
         bootstrap_medians(ratios, count, drawn, medians);
         sort_doubles(ratios, count);
         size_t outside = (size_t)(RESAMPLES * tail);
-        *out = (struct summary){ count, ratios[0], median_of_sorted(ratios, count),
-                                 medians[outside], medians[RESAMPLES - 1 - outside] };
+        *out = (struct summary){ .count = count,
+                                 .minimum = ratios[0],
+                                 .decile = decile_of_sorted(ratios, count),
+                                 .median = median_of_sorted(ratios, count),
+                                 .low = medians[outside],
+                                 .high = medians[RESAMPLES - 1 - outside] };
     }
     memory_free(ratios);
     memory_free(drawn);

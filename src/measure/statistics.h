@@ -9,8 +9,8 @@
 
 struct summary {
     size_t count;
-    double minimum, median, low,
-        high; /* low, high: 95 % CI of the median by order statistics (Conover 1999, 3.2) */
+    double minimum, decile, median; /* decile: a tenth of the samples are below it */
+    double low, high; /* 95 % CI of the median by order statistics (Conover 1999, 3.2) */
 };
 
 /* Sorts a copy; count 0 gives zeros. False if out of memory. */

@@ -201,7 +201,12 @@ collage_status timing_sample(struct trial *trial, const struct sample_conditions
     if (status != COLLAGE_OK)
         return status;
     if (slow) {
-        *out = (struct summary){ 1, first_ns, first_ns, first_ns, first_ns };
+        *out = (struct summary){ .count = 1,
+                                 .minimum = first_ns,
+                                 .decile = first_ns,
+                                 .median = first_ns,
+                                 .low = first_ns,
+                                 .high = first_ns };
         return COLLAGE_OK;
     }
     struct timing *timing = memory_alloc(sizeof *timing);

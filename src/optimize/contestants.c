@@ -7,7 +7,7 @@
 #include "optimize/optimizer.h"
 #include "pattern/merge.h"
 
-enum { MERGE_ROUNDS = 6 };
+enum { ROUNDS = 6, PASSES = 3 };
 
 static collage_status add_contestant(struct optimizer *optimizer, const char *name,
                                      const char *note, struct plan *plan, uint32_t backend,
@@ -93,33 +93,41 @@ static bool same_steps(const struct plan *a, const struct plan *b)
     return true;
 }
 
-/* Neighbouring regions of one graph-level backend as one: measured, then placed again, while that
- * helps. */
+/* New regions to measure: neighbours of one graph-level backend as one. */
+static collage_status merge_neighbours(struct optimizer *optimizer,
+                                       const struct placement *placement, size_t *added,
+                                       struct error *error)
+{
+    collage_status status =
+        candidate_set_merge(optimizer->set, placement->chosen, placement->count, added, error);
+    if (status != COLLAGE_OK || *added == 0)
+        return status;
+    optimizer->counts.regions_merged += *added;
+    return optimizer_measure_candidates(optimizer, error);
+}
+
+/* Merges and confirms, and places again, until neither changes anything any more. */
 static collage_status refine(struct optimizer *optimizer, struct plan **best,
                              struct placement *placement, struct error *error)
 {
-    for (int round = 0; round < MERGE_ROUNDS; round++) {
+    for (uint32_t round = 0; round < ROUNDS; round++) {
         size_t added = 0;
-        collage_status status =
-            candidate_set_merge(optimizer->set, placement->chosen, placement->count, &added, error);
-        if (status != COLLAGE_OK || added == 0)
-            return status;
-        optimizer->counts.regions_merged += added;
-        optimizer->counts.rounds++;
-        double before = placement->cost_ns;
-        status = optimizer_measure_candidates(optimizer, error);
-        struct plan *plan = NULL;
-        struct placement again = { 0 };
+        size_t again = 0;
+        collage_status status = merge_neighbours(optimizer, placement, &added, error);
         if (status == COLLAGE_OK)
-            status = solve(optimizer, optimizer->enabled, &plan, &again, error);
+            status = optimizer_confirm(optimizer, placement, PASSES, &again, error);
+        if (status != COLLAGE_OK || added + again == 0)
+            return status;
+        struct plan *plan = NULL;
+        struct placement next = { 0 };
+        status = solve(optimizer, optimizer->enabled, &plan, &next, error);
         if (status != COLLAGE_OK)
             return status;
         placement_free(placement);
         plan_destroy(*best);
-        *placement = again;
+        *placement = next;
         *best = plan;
-        if (again.cost_ns > before * 0.999)
-            return COLLAGE_OK;
+        optimizer->counts.rounds++;
     }
     return COLLAGE_OK;
 }

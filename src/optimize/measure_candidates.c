@@ -100,6 +100,14 @@ static collage_status measure_one(struct optimizer *optimizer, candidate_id id, 
     if (status != COLLAGE_OK)
         return status;
     optimizer->counts.measured++;
+    cost->passes = 1;
+    return COLLAGE_OK;
+}
+
+static collage_status keep(struct optimizer *optimizer, candidate_id id, const struct cost *cost,
+                           struct error *error)
+{
+    const struct candidate *candidate = &optimizer->set->items[id];
     char description[320];
     describe_candidate(optimizer, id, description, sizeof description);
     struct cost_conditions key = optimizer_conditions(optimizer, candidate->backend);
@@ -173,6 +181,8 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
             return COLLAGE_OK;
         }
         status = measure_one(optimizer, job->id, &cost, error);
+        if (status == COLLAGE_OK)
+            status = keep(optimizer, job->id, &cost, error);
         if (status != COLLAGE_OK)
             return status;
     }
@@ -206,6 +216,80 @@ collage_status optimizer_measure_candidates(struct optimizer *optimizer, struct 
     memory_free(jobs);
     optimizer->counts.candidates = optimizer->set->count;
     optimizer->counts.keys = key_table_count(optimizer->known);
+    optimizer->counts.measure_seconds += (double)(clock_ns() - start) * 1e-9;
+    return status;
+}
+
+/* What the placement pays for a node: its candidate's cost, spread evenly. */
+static double *node_prices(const struct optimizer *optimizer, const struct placement *placement)
+{
+    double *prices = memory_alloc((optimizer->settings.graph->node_count + 1) * sizeof *prices);
+    for (size_t k = 0; k < placement->count && prices; k++) {
+        const struct candidate *candidate = &optimizer->set->items[placement->chosen[k]];
+        for (uint32_t n = 0; n < candidate->region.node_count; n++)
+            prices[candidate->region.nodes[n]] =
+                candidate->cost.cost_ns / candidate->region.node_count;
+    }
+    return prices;
+}
+
+static bool matters(const struct candidate *candidate, const double *prices)
+{
+    double price = 0;
+    for (uint32_t n = 0; n < candidate->region.node_count; n++)
+        price += prices[candidate->region.nodes[n]];
+    return candidate->cost.cost_ns <= 1.15 * price;
+}
+
+/* Measures the candidate's key again; the lower cost counts, for all candidates of that key. */
+static collage_status measure_again(struct optimizer *optimizer, candidate_id id,
+                                    struct error *error)
+{
+    struct candidate_set *set = optimizer->set;
+    struct hash key = set->items[id].key;
+    struct cost best = set->items[id].cost;
+    struct cost cost;
+    collage_status status = measure_one(optimizer, id, &cost, error);
+    if (status != COLLAGE_OK)
+        return status;
+    uint32_t passes = best.passes + 1;
+    if (cost.state == COST_MEASURED && cost.cost_ns < best.cost_ns)
+        best = cost;
+    best.passes = passes;
+    if (!key_table_put(optimizer->known, key, &best))
+        return error_memory(error);
+    for (size_t c = 0; c < set->count; c++)
+        if (hash_equal(set->items[c].key, key) && !set->items[c].view)
+            set->items[c].cost = best;
+    return keep(optimizer, id, &best, error);
+}
+
+collage_status optimizer_confirm(struct optimizer *optimizer, const struct placement *placement,
+                                 uint32_t passes, size_t *again, struct error *error)
+{
+    uint64_t start = clock_ns();
+    *again = 0;
+    double *prices = node_prices(optimizer, placement);
+    if (!prices)
+        return error_memory(error);
+    const struct candidate_set *set = optimizer->set;
+    collage_status status = COLLAGE_OK;
+    for (candidate_id id = 0; id < set->count && status == COLLAGE_OK; id++) {
+        const struct candidate *candidate = &set->items[id];
+        if (candidate->view || candidate->cost.state != COST_MEASURED ||
+            !optimizer->enabled[candidate->backend] || candidate->cost.passes >= passes ||
+            !matters(candidate, prices))
+            continue;
+        if (clock_ns() > optimizer->deadline_ns)
+            break;
+        status =
+            optimizer_report_progress(optimizer, "measure", "confirming", id, set->count, error);
+        if (status == COLLAGE_OK)
+            status = measure_again(optimizer, id, error);
+        ++*again;
+    }
+    memory_free(prices);
+    optimizer->counts.confirmed += *again;
     optimizer->counts.measure_seconds += (double)(clock_ns() - start) * 1e-9;
     return status;
 }

@@ -93,7 +93,7 @@ static void set_conditions(struct optimizer *optimizer)
         log2++;
     optimizer->working_set_log2 = log2;
     optimizer->conditions = (struct sample_conditions){ .working_set_bytes = 1ull << log2,
-                                                        .limit_seconds = 0.25,
+                                                        .limit_seconds = 0.15,
                                                         .tolerance = TENSOR_KERNEL_TOLERANCE };
 }
 

@@ -31,7 +31,7 @@ struct optimizer_settings {
 /* What the search did: goes into the plan as evidence. */
 struct optimizer_counts {
     size_t candidates, keys; /* keys: different ones, each measured once */
-    size_t measured, reused, failed, unmeasured;
+    size_t measured, reused, failed, unmeasured, confirmed;
     size_t transitions, regions_merged, rounds, states;
     double reference_seconds, measure_seconds, place_seconds, race_seconds;
 };
@@ -100,6 +100,10 @@ collage_status optimizer_write_results(struct optimizer *optimizer, size_t chose
 
 /* Internal to optimize/: the placement problem as it stands, over these backends. */
 struct place_problem optimizer_problem(const struct optimizer *optimizer, const bool *enabled);
+/* Measures again what matters for a placement's choice and has been measured less than `passes`
+ * times: the chosen candidates and those hardly dearer for the same nodes. *again: how many. */
+collage_status optimizer_confirm(struct optimizer *optimizer, const struct placement *placement,
+                                 uint32_t passes, size_t *again, struct error *error);
 collage_status optimizer_report_progress(const struct optimizer *optimizer, const char *stage,
                                          const char *detail, size_t done, size_t total,
                                          struct error *error);

@@ -42,6 +42,14 @@ static bool finished(const struct contestant *contestant)
     return contestant->failure[0] == '\0' && contestant->sample_count > 0;
 }
 
+/* Time of a / time of b, in pairs of the same rounds. */
+static collage_status compare(const struct contestant *a, const struct contestant *b,
+                              struct summary *ratio, struct error *error)
+{
+    size_t pairs = a->sample_count < b->sample_count ? a->sample_count : b->sample_count;
+    return paired_ratio(a->samples, b->samples, pairs, ratio) ? COLLAGE_OK : error_memory(error);
+}
+
 static collage_status write_result(const struct optimizer *optimizer, size_t index, size_t chosen,
                                    struct arena *arena, struct plan_result *result,
                                    struct error *error)
@@ -93,27 +101,28 @@ collage_status optimizer_write_results(struct optimizer *optimizer, size_t chose
     return COLLAGE_OK;
 }
 
-static double median_of(const struct contestant *contestant)
+/* The fastest of the plans (or of the libraries alone), by paired ratios: medians of unpaired
+ * samples tell as much about the machine's phases as about the contestants. SIZE_MAX if none
+ * finished. */
+static collage_status find_fastest(const struct optimizer *optimizer, bool plans, size_t *best,
+                                   struct error *error)
 {
-    struct summary own;
-    if (!finished(contestant) || !summary_of(contestant->samples, contestant->sample_count, &own))
-        return INFINITY;
-    return own.median;
-}
-
-/* The fastest of the plans (or of the libraries alone); SIZE_MAX if none finished. */
-static size_t find_fastest(const struct optimizer *optimizer, bool plans)
-{
-    size_t best = SIZE_MAX;
-    double least = INFINITY;
+    *best = SIZE_MAX;
     for (size_t k = 0; k < optimizer->contestant_count; k++) {
-        double median = median_of(&optimizer->contestants[k]);
-        if ((optimizer->plans[k] != NULL) == plans && median < least) {
-            least = median;
-            best = k;
+        const struct contestant *contestant = &optimizer->contestants[k];
+        if ((optimizer->plans[k] != NULL) != plans || !finished(contestant))
+            continue;
+        struct summary ratio = { .median = 0 };
+        if (*best != SIZE_MAX) {
+            collage_status status =
+                compare(contestant, &optimizer->contestants[*best], &ratio, error);
+            if (status != COLLAGE_OK)
+                return status;
         }
+        if (ratio.median < 1)
+            *best = k;
     }
-    return best;
+    return COLLAGE_OK;
 }
 
 /*
@@ -124,22 +133,21 @@ static size_t find_fastest(const struct optimizer *optimizer, bool plans)
 static collage_status consider_library(struct optimizer *optimizer, size_t *winner,
                                        struct error *error)
 {
-    size_t alone = find_fastest(optimizer, false);
-    if (alone == SIZE_MAX)
-        return COLLAGE_OK;
+    size_t alone;
+    collage_status status = find_fastest(optimizer, false, &alone, error);
+    if (status != COLLAGE_OK || alone == SIZE_MAX)
+        return status;
     const struct contestant *library = &optimizer->contestants[alone];
     if (*winner != SIZE_MAX) {
-        const struct contestant *plan = &optimizer->contestants[*winner];
-        size_t pairs =
-            library->sample_count < plan->sample_count ? library->sample_count : plan->sample_count;
         struct summary ratio;
-        if (!paired_ratio(library->samples, plan->samples, pairs, &ratio))
-            return error_memory(error);
+        status = compare(library, &optimizer->contestants[*winner], &ratio, error);
+        if (status != COLLAGE_OK)
+            return status;
         if (ratio.low > 1)
             return COLLAGE_OK;
     }
     struct plan *plan = NULL;
-    collage_status status = optimizer_make_standalone(optimizer, library->backend, &plan, error);
+    status = optimizer_make_standalone(optimizer, library->backend, &plan, error);
     if (status != COLLAGE_OK || !plan)
         return status;
     optimizer->plans[alone] = plan;
@@ -169,15 +177,15 @@ static json_t *make_evidence(const struct optimizer *optimizer)
 {
     const struct optimizer_counts *c = &optimizer->counts;
     json_t *failures = list_failures(optimizer);
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}", "candidates",
-                     (json_int_t)c->candidates, "keys", (json_int_t)c->keys, "measured",
-                     (json_int_t)c->measured, "reused", (json_int_t)c->reused, "failed",
-                     (json_int_t)c->failed, "unmeasured", (json_int_t)c->unmeasured, "transitions",
-                     (json_int_t)c->transitions, "regions_merged", (json_int_t)c->regions_merged,
-                     "rounds", (json_int_t)c->rounds, "states", (json_int_t)c->states,
-                     "reference_seconds", c->reference_seconds, "measure_seconds",
-                     c->measure_seconds, "place_seconds", c->place_seconds, "race_seconds",
-                     c->race_seconds, "failures", failures);
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
+                     "candidates", (json_int_t)c->candidates, "keys", (json_int_t)c->keys,
+                     "measured", (json_int_t)c->measured, "reused", (json_int_t)c->reused, "failed",
+                     (json_int_t)c->failed, "unmeasured", (json_int_t)c->unmeasured, "confirmed",
+                     (json_int_t)c->confirmed, "transitions", (json_int_t)c->transitions,
+                     "regions_merged", (json_int_t)c->regions_merged, "rounds",
+                     (json_int_t)c->rounds, "states", (json_int_t)c->states, "reference_seconds",
+                     c->reference_seconds, "measure_seconds", c->measure_seconds, "place_seconds",
+                     c->place_seconds, "race_seconds", c->race_seconds, "failures", failures);
 }
 
 static collage_status copy_origin(const struct optimizer *optimizer, struct plan *plan,
@@ -204,10 +212,12 @@ static collage_status copy_origin(const struct optimizer *optimizer, struct plan
 collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **out,
                                      struct error *error)
 {
-    size_t winner = find_fastest(optimizer, true);
-    collage_status made = consider_library(optimizer, &winner, error);
-    if (made != COLLAGE_OK)
-        return made;
+    size_t winner;
+    collage_status status = find_fastest(optimizer, true, &winner, error);
+    if (status == COLLAGE_OK)
+        status = consider_library(optimizer, &winner, error);
+    if (status != COLLAGE_OK)
+        return status;
     if (winner == SIZE_MAX) {
         const char *why = "no contestant";
         for (size_t k = 0; k < optimizer->contestant_count; k++)
@@ -216,7 +226,7 @@ collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **
         return error_set(error, COLLAGE_ERROR_BACKEND, "no plan finished the final race: %s", why);
     }
     struct plan *plan = optimizer->plans[winner];
-    collage_status status = copy_origin(optimizer, plan, error);
+    status = copy_origin(optimizer, plan, error);
     if (status == COLLAGE_OK)
         status = optimizer_write_results(optimizer, winner, plan, error);
     if (status != COLLAGE_OK)

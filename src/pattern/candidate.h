@@ -17,10 +17,11 @@ enum cost_state { COST_UNKNOWN, COST_MEASURED, COST_FAILED };
 /* The measured cost of one key. */
 struct cost {
     enum cost_state state;
-    double cost_ns;                     /* what placing uses: the median */
+    double cost_ns;                     /* what placing uses: the lower decile */
     double minimum_ns, low_ns, high_ns; /* low, high: the 95 % confidence interval of the median */
     uint32_t sample_count;
-    double error; /* against the reference, relative to the largest value */
+    uint32_t passes; /* how often it was measured, at different times: the lowest cost counts */
+    double error;    /* against the reference, relative to the largest value */
     uint64_t weight_bytes, scratch_bytes;
     uint32_t inplace_count; /* as collage_kernel_info */
     uint32_t inplace[8];

@@ -26,8 +26,9 @@ void report_shape(const struct graph *graph, const struct plan *plan, const stru
                   char *text, size_t size);
 
 void report_results_text(const struct graph *graph, const struct plan *plan, struct text *out);
-collage_status report_steps_text(const struct graph *graph, const struct plan *plan,
-                                 struct text *out, struct error *error);
+void report_steps_text(const struct graph *graph, const struct plan *plan, struct text *out);
+collage_status report_placement_text(const struct graph *graph, const struct plan *plan,
+                                     struct text *out, struct error *error);
 collage_status report_dot(const struct graph *graph, const struct plan *plan, struct text *out,
                           struct error *error);
 /* Lays out DOT source and draws it. */

@@ -31,8 +31,12 @@ static collage_status put_svg(const struct graph *graph, const struct plan *plan
 static collage_status put_text(const struct graph *graph, const struct plan *plan, struct text *out,
                                struct error *error)
 {
-    report_results_text(graph, plan, out);
-    return report_steps_text(graph, plan, out, error);
+    /* What matters most comes last: it is what a terminal still shows. */
+    report_steps_text(graph, plan, out);
+    collage_status status = report_placement_text(graph, plan, out, error);
+    if (status == COLLAGE_OK)
+        report_results_text(graph, plan, out);
+    return status;
 }
 
 collage_status report_plan(const struct graph *graph, const struct plan *plan,

@@ -181,8 +181,16 @@ static void put_step(const struct graph *graph, const struct plan *plan, uint32_
     text_string(out, "\n");
 }
 
-collage_status report_steps_text(const struct graph *graph, const struct plan *plan,
-                                 struct text *out, struct error *error)
+void report_steps_text(const struct graph *graph, const struct plan *plan, struct text *out)
+{
+    text_string(out, "step   backend      cost [us]  operators                  output          "
+                     "variant  layouts\n");
+    for (uint32_t s = 0; s < plan->step_count; s++)
+        put_step(graph, plan, s, out);
+}
+
+collage_status report_placement_text(const struct graph *graph, const struct plan *plan,
+                                     struct text *out, struct error *error)
 {
     struct backend_share *shares = memory_alloc((plan->backend_count + 1) * sizeof *shares);
     if (!shares)
@@ -193,12 +201,8 @@ collage_status report_steps_text(const struct graph *graph, const struct plan *p
     collage_status status = put_placement(graph, plan, out, error);
     if (status != COLLAGE_OK)
         return status;
-    text_format(out, "  activations: %.1f MiB; %s\n", (double)plan->arena_bytes / (1 << 20),
+    text_format(out, "  activations: %.1f MiB; %s\n\n", (double)plan->arena_bytes / (1 << 20),
                 plan->optimal ? "optimal for the measured costs"
                               : "not proved optimal for the measured costs");
-    text_string(out, "\n  step backend      cost [us]  operators                  output          "
-                     "variant  layouts\n");
-    for (uint32_t s = 0; s < plan->step_count; s++)
-        put_step(graph, plan, s, out);
     return COLLAGE_OK;
 }

@@ -139,7 +139,7 @@ static collage_status find_backend(const struct server *server, const json_t *na
 static collage_status do_describe(struct server *server, const json_t *request, json_t **answer,
                                   struct error *error)
 {
-    uint32_t backend;
+    uint32_t backend = 0;
     collage_status status =
         find_backend(server, json_object_get(request, "backend"), &backend, error);
     if (status != COLLAGE_OK)
@@ -178,7 +178,7 @@ static collage_status find_candidate(struct server *server, const json_t *json, 
                                      struct error *error)
 {
     struct protocol_candidate wanted;
-    uint32_t backend;
+    uint32_t backend = 0;
     if (!server->set || !server->oracle)
         return malformed("model", error);
     if (!protocol_read_candidate(json, server->arena, &wanted))
@@ -238,7 +238,7 @@ static collage_status do_measure(struct server *server, const json_t *request, j
 static collage_status do_transition(struct server *server, const json_t *request, json_t **answer,
                                     struct error *error)
 {
-    uint32_t backend;
+    uint32_t backend = 0;
     struct sample_conditions conditions;
     collage_layout from, to;
     collage_status status =
@@ -305,7 +305,7 @@ static collage_status load_contestant(struct server *server, const json_t *reque
     const json_t *plan = json_object_get(request, "plan");
     if (plan)
         return contest_load_plan(server->contest, server->graph, server->registry, plan, error);
-    uint32_t backend;
+    uint32_t backend = 0;
     collage_status status =
         find_backend(server, json_object_get(request, "library"), &backend, error);
     if (status == COLLAGE_OK)

@@ -95,6 +95,7 @@ static void test_round_trip(void **state)
                              .low_ns = 1220,
                              .high_ns = 1250.25,
                              .sample_count = 31,
+                             .passes = 2,
                              .error = 1.25e-7,
                              .weight_bytes = 1ull << 40,
                              .scratch_bytes = 4096,
@@ -119,6 +120,7 @@ static void test_round_trip(void **state)
                 a.low_ns == measured.low_ns && a.high_ns == measured.high_ns &&
                 a.error == measured.error);
     assert_int_equal(a.sample_count, 31);
+    assert_int_equal(a.passes, 2);
     assert_int_equal(a.weight_bytes, measured.weight_bytes);
     assert_int_equal(a.scratch_bytes, 4096);
     assert_int_equal(a.inplace_count, 2);

@@ -357,7 +357,7 @@ static void assert_sensible(const struct cost *cost)
     assert_int_equal(cost->state, COST_MEASURED);
     assert_true(cost->sample_count >= 5 && cost->sample_count <= 200);
     assert_true(cost->minimum_ns > 0 && cost->minimum_ns <= cost->low_ns);
-    assert_true(cost->low_ns <= cost->cost_ns && cost->cost_ns <= cost->high_ns);
+    assert_true(cost->minimum_ns <= cost->cost_ns && cost->cost_ns <= cost->high_ns);
 }
 
 static void test_right_kernel(void **state)

@@ -68,7 +68,7 @@ static long private_kilobytes(void)
         return 0;
     while (fgets(line, sizeof line, file))
         if (strncmp(line, "Private_Dirty:", 14) == 0 || strncmp(line, "Private_Clean:", 14) == 0)
-            total += atol(line + 14);
+            total += strtol(line + 14, NULL, 10);
     fclose(file);
     return total;
 }
