@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * canon.h: canonicalisation: small passes, each one file, each exact (no change of any output
- * beyond the rounding that folding BatchNormalization into a convolution brings). canon_run repeats
- * them until nothing changes.
+ * beyond the rounding that folding a BatchNormalization or fusing a spelt-out GELU brings).
+ * canon_run repeats them until nothing changes.
  */
 #ifndef COLLAGE_CANON_CANON_H
 #define COLLAGE_CANON_CANON_H
@@ -26,6 +26,8 @@ collage_status canon_merge_equal_nodes(struct graph *graph, bool *changed,
 collage_status
 canon_fold_batch_norm(struct graph *graph, bool *changed,
                       struct error *error); /* into Conv before it; else to Mul+Add */
+/* x * 0.5 * (1 + Erf(x / sqrt 2)), however its factors are ordered, to Gelu. */
+collage_status canon_fuse_gelu(struct graph *graph, bool *changed, struct error *error);
 collage_status canon_remove_dead(struct graph *graph, bool *changed, struct error *error);
 
 collage_status canon_run(struct graph *graph, struct error *error);

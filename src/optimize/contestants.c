@@ -7,7 +7,7 @@
 #include "optimize/optimizer.h"
 #include "pattern/merge.h"
 
-enum { ROUNDS = 6, PASSES = 3 };
+enum { ROUNDS = 10, PASSES = 3 };
 
 static collage_status add_contestant(struct optimizer *optimizer, const char *name,
                                      const char *note, struct plan *plan, uint32_t backend,

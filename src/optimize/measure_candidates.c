@@ -252,7 +252,9 @@ static collage_status measure_again(struct optimizer *optimizer, candidate_id id
     collage_status status = measure_one(optimizer, id, &cost, error);
     if (status != COLLAGE_OK)
         return status;
-    uint32_t passes = best.passes + 1;
+    /* Only passes that find nothing lower count: a cost is settled when two of them agree. */
+    uint32_t passes =
+        cost.state == COST_MEASURED && cost.cost_ns < 0.98 * best.cost_ns ? 1 : best.passes + 1;
     if (cost.state == COST_MEASURED && cost.cost_ns < best.cost_ns)
         best = cost;
     best.passes = passes;

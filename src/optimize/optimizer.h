@@ -100,8 +100,9 @@ collage_status optimizer_write_results(struct optimizer *optimizer, size_t chose
 
 /* Internal to optimize/: the placement problem as it stands, over these backends. */
 struct place_problem optimizer_problem(const struct optimizer *optimizer, const bool *enabled);
-/* Measures again what matters for a placement's choice and has been measured less than `passes`
- * times: the chosen candidates and those hardly dearer for the same nodes. *again: how many. */
+/* Measures again what matters for a placement's choice and is not settled: the chosen candidates
+ * and those hardly dearer for the same nodes, until `passes` measurements in a row found no lower
+ * cost. *again: how many. */
 collage_status optimizer_confirm(struct optimizer *optimizer, const struct placement *placement,
                                  uint32_t passes, size_t *again, struct error *error);
 collage_status optimizer_report_progress(const struct optimizer *optimizer, const char *stage,

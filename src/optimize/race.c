@@ -101,57 +101,42 @@ collage_status optimizer_write_results(struct optimizer *optimizer, size_t chose
     return COLLAGE_OK;
 }
 
-/* The fastest of the plans (or of the libraries alone), by paired ratios: medians of unpaired
- * samples tell as much about the machine's phases as about the contestants. SIZE_MAX if none
- * finished. */
-static collage_status find_fastest(const struct optimizer *optimizer, bool plans, size_t *best,
-                                   struct error *error)
+/* Can the contestant be the plan? A library alone can if a region of ours holds the whole model. */
+static collage_status become_plan(struct optimizer *optimizer, size_t index, bool *can,
+                                  struct error *error)
 {
-    *best = SIZE_MAX;
-    for (size_t k = 0; k < optimizer->contestant_count; k++) {
-        const struct contestant *contestant = &optimizer->contestants[k];
-        if ((optimizer->plans[k] != NULL) != plans || !finished(contestant))
-            continue;
-        struct summary ratio = { .median = 0 };
-        if (*best != SIZE_MAX) {
-            collage_status status =
-                compare(contestant, &optimizer->contestants[*best], &ratio, error);
-            if (status != COLLAGE_OK)
-                return status;
-        }
-        if (ratio.median < 1)
-            *best = k;
-    }
-    return COLLAGE_OK;
+    struct plan *plan = optimizer->plans[index];
+    collage_status status = COLLAGE_OK;
+    if (!plan && finished(&optimizer->contestants[index]))
+        status = optimizer_make_standalone(optimizer, optimizer->contestants[index].backend, &plan,
+                                           error);
+    optimizer->plans[index] = plan;
+    *can = plan && finished(&optimizer->contestants[index]);
+    return status;
 }
 
 /*
- * Turns the fastest library alone into the winner, unless the best plan is faster beyond the noise:
- * the whole 95 % interval of the paired ratio must speak for the plan. So no plan is chosen for
- * luck, and none is slower than the best library.
+ * By paired ratios: medians of unpaired samples tell as much about the machine's phases as about
+ * the contestants. The mix, which comes first, must beat the best single library beyond the noise:
+ * the whole 95 % interval must speak for it. So no mix is chosen for luck, none is slower than a
+ * library alone, and where there is nothing to gain the plan is the simple one. SIZE_MAX if no
+ * contestant finished.
  */
-static collage_status consider_library(struct optimizer *optimizer, size_t *winner,
-                                       struct error *error)
+static collage_status find_winner(struct optimizer *optimizer, size_t *winner, struct error *error)
 {
-    size_t alone;
-    collage_status status = find_fastest(optimizer, false, &alone, error);
-    if (status != COLLAGE_OK || alone == SIZE_MAX)
-        return status;
-    const struct contestant *library = &optimizer->contestants[alone];
-    if (*winner != SIZE_MAX) {
-        struct summary ratio;
-        status = compare(library, &optimizer->contestants[*winner], &ratio, error);
+    *winner = SIZE_MAX;
+    for (size_t k = optimizer->contestant_count; k-- > 0;) {
+        bool can;
+        collage_status status = become_plan(optimizer, k, &can, error);
+        struct summary ratio = { .median = 0, .high = 0 };
+        if (status == COLLAGE_OK && can && *winner != SIZE_MAX)
+            status = compare(&optimizer->contestants[k], &optimizer->contestants[*winner], &ratio,
+                             error);
         if (status != COLLAGE_OK)
             return status;
-        if (ratio.low > 1)
-            return COLLAGE_OK;
+        if (can && (k == 0 ? ratio.high : ratio.median) < 1)
+            *winner = k;
     }
-    struct plan *plan = NULL;
-    status = optimizer_make_standalone(optimizer, library->backend, &plan, error);
-    if (status != COLLAGE_OK || !plan)
-        return status;
-    optimizer->plans[alone] = plan;
-    *winner = alone;
     return COLLAGE_OK;
 }
 
@@ -213,9 +198,7 @@ collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **
                                      struct error *error)
 {
     size_t winner;
-    collage_status status = find_fastest(optimizer, true, &winner, error);
-    if (status == COLLAGE_OK)
-        status = consider_library(optimizer, &winner, error);
+    collage_status status = find_winner(optimizer, &winner, error);
     if (status != COLLAGE_OK)
         return status;
     if (winner == SIZE_MAX) {

@@ -20,7 +20,7 @@ struct cost {
     double cost_ns;                     /* what placing uses: the lower decile */
     double minimum_ns, low_ns, high_ns; /* low, high: the 95 % confidence interval of the median */
     uint32_t sample_count;
-    uint32_t passes; /* how often it was measured, at different times: the lowest cost counts */
+    uint32_t passes; /* measurements, at different times, since this cost was the lowest */
     double error;    /* against the reference, relative to the largest value */
     uint64_t weight_bytes, scratch_bytes;
     uint32_t inplace_count; /* as collage_kernel_info */

@@ -199,6 +199,67 @@ static void all_passes_together(void **state)
                NULL, 3, true, 0);
 }
 
+#define GELU_CONSTANTS                                                                             \
+    "const %r: float32[] = {1.4142135} const %i: float32[1] = {0.70710677} "                         \
+    "const %one: float32[] = {1.0} const %h: float32[] = {0.5} const %two: float32[] = {2.0} "           \
+    "const %t: float32[] = {0.3} "
+#define V "float32[2x3x3]"
+
+static void spelt_out_gelu_is_one_operator(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "%a: " V " = Div(%x, %r) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%m: " V " = Mul(%x, %s) %y: " V " = Mul(%m, %h) output %y }",
+        "%a: " V " = Mul(%i, %x) %e: " V " = Erf(%a) %s: " V " = Add(%one, %e) "
+        "%m: " V " = Mul(%s, %x) %y: " V " = Div(%m, %two) output %y }",
+        "%a: " V " = Mul(%x, %i) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%k: " V " = Mul(%x, %h) %y: " V " = Mul(%k, %s) output %y }",
+        "%a: " V " = Div(%x, %r) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%k: " V " = Div(%x, %two) %y: " V " = Mul(%s, %k) output %y }",
+        "%a: " V " = Div(%x, %r) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%m: " V " = Mul(%s, %h) %y: " V " = Mul(%x, %m) output %y }",
+    };
+    for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+        char text[1200];
+        snprintf(text, sizeof text, "%s%s%s", IN, GELU_CONSTANTS, bodies[k]);
+        check_pass(canon_fuse_gelu, text, "Gelu", 1, true, 1e-6);
+    }
+}
+
+static void what_only_looks_like_gelu_stays(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        /* another scale */
+        "%a: " V " = Div(%x, %two) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%m: " V " = Mul(%x, %s) %y: " V " = Mul(%m, %h) output %y }",
+        /* times something else */
+        "%n: " V " = Neg(%x) %a: " V " = Div(%x, %r) %e: " V " = Erf(%a) "
+        "%s: " V " = Add(%e, %one) %m: " V " = Mul(%n, %s) %y: " V " = Mul(%m, %h) output %y }",
+        /* not plus one */
+        "%a: " V " = Div(%x, %r) %e: " V " = Erf(%a) %s: " V " = Add(%e, %two) "
+        "%m: " V " = Mul(%x, %s) %y: " V " = Mul(%m, %h) output %y }",
+        /* not a half */
+        "%a: " V " = Div(%x, %r) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%m: " V " = Mul(%x, %s) %y: " V " = Mul(%m, %t) output %y }",
+        /* divided by what should be the dividend */
+        "%a: " V " = Div(%r, %x) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%m: " V " = Mul(%x, %s) %y: " V " = Mul(%m, %h) output %y }",
+        /* a value inside is an output, or is used elsewhere */
+        "%a: " V " = Div(%x, %r) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%m: " V " = Mul(%x, %s) %y: " V " = Mul(%m, %h) output %y output %s }",
+        "%a: " V " = Div(%x, %r) %e: " V " = Erf(%a) %s: " V " = Add(%e, %one) "
+        "%m: " V " = Mul(%x, %s) %y: " V " = Mul(%m, %h) %z: " V " = Neg(%e) "
+        "output %y output %z }",
+    };
+    for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+        char text[1200];
+        snprintf(text, sizeof text, "%s%s%s", IN, GELU_CONSTANTS, bodies[k]);
+        check_pass(canon_fuse_gelu, text, "Gelu", 0, false, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +268,8 @@ int main(void)
         cmocka_unit_test(identities_go),
         cmocka_unit_test(what_only_looks_like_an_identity_stays),
         cmocka_unit_test(a_transposition_of_ones_is_an_identity),
+        cmocka_unit_test(spelt_out_gelu_is_one_operator),
+        cmocka_unit_test(what_only_looks_like_gelu_stays),
         cmocka_unit_test(equal_nodes_merge),
         cmocka_unit_test(batch_norm_goes_into_conv),
         cmocka_unit_test(batch_norm_elsewhere_is_mul_and_add),
