@@ -4,6 +4,7 @@
 #include "message.h"
 #include "primitive.h"
 #include "recipe.h"
+#include "threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static bool layouts_fit(const struct recipe *recipe, const collage_variant *vari
 }
 
 static collage_status translate(const collage_compile_request *request, struct recipe *recipe,
-                                collage_message *message)
+                                bool *single, collage_message *message)
 {
     const collage_subgraph *graph = request->subgraph;
     const collage_variant *variant = request->variant;
@@ -68,8 +69,10 @@ static collage_status translate(const collage_compile_request *request, struct r
     if (!choices || !variant)
         return fail(message, COLLAGE_ERROR_UNSUPPORTED, "this operator or variant is not mapped");
     for (size_t k = 0; k < count; k++) {
-        if (!reorder && strcmp(choices[k].name, variant->name) != 0)
+        if (!threads_match(variant->name, choices[k].name, single) && !reorder)
             continue;
+        if (reorder) /* has no variants: small ones run on one thread */
+            *single = threads_offers(graph, request->target) > 1;
         if (!recipe_translate(recipe, graph, request->target, &choices[k], variant, message))
             return COLLAGE_ERROR_UNSUPPORTED;
         if (!layouts_fit(recipe, variant))
@@ -215,9 +218,12 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
                               struct recipe *recipe, collage_message *message)
 {
     const struct library *library = &kernel->backend->library;
-    collage_status status = translate(request, recipe, message);
+    bool single;
+    collage_status status = translate(request, recipe, &single, message);
     if (status != COLLAGE_OK)
         return status;
+    if (single)
+        kernel->threads = 1;
     struct primitive primitive;
     library_use_threads(library, kernel->threads);
     status = primitive_make(library, kernel->backend->engine, recipe, &primitive, message);

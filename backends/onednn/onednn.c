@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include "message.h"
 #include "recipe.h"
+#include "threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,10 +71,11 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
                     collage_variant *out)
 {
     struct recipe recipe;
-    const struct choice *choice = find_choice(&recipe, subgraph, target, index, NULL);
+    size_t offers = threads_offers(subgraph, target);
+    const struct choice *choice = find_choice(&recipe, subgraph, target, index / offers, NULL);
     if (!choice)
         return false;
-    snprintf(out->name, sizeof out->name, "%s", choice->name);
+    threads_name(choice->name, index % offers == 1, out->name, sizeof out->name);
     for (uint32_t k = 0; k < subgraph->input_count; k++)
         snprintf(out->inputs[k].tag, sizeof out->inputs[k].tag, "%s",
                  recipe_tag(&recipe, subgraph->inputs[k]));

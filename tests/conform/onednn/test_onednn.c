@@ -122,7 +122,8 @@ static bool describe(const collage_backend_api *api, const collage_subgraph *sub
     return true;
 }
 
-static void check_variants(const char *text, bool avx512, const char *const *expected)
+static void check_variants(const char *text, bool avx512, int32_t threads,
+                           const char *const *expected)
 {
     const collage_backend_api *api = plugin();
     struct case_graph made;
@@ -130,6 +131,7 @@ static void check_variants(const char *text, bool avx512, const char *const *exp
     char line[128];
     collage_target machine = target;
     machine.avx512 = avx512;
+    machine.threads = threads;
     const collage_subgraph *subgraph = make(text, 0, &made, &region);
     size_t k = 0;
     for (; describe(api, subgraph, &machine, k, line, sizeof line); k++) {
@@ -153,21 +155,26 @@ static void test_offers_variants(void **state)
                                             "blocked/sum aBcd16b,aBcd16b>aBcd16b",
                                             NULL };
     check_variants("x: 1x16x4x4; r: 1x32x4x4; w = 32x16x1x1; y = Conv(x, w); z = Add(y, r)", true,
-                   residual);
+                   1, residual);
     static const char *const image[] = { "plain >", "nhwc acdb>acdb", "plain-blocked >aBcd8b",
                                          NULL };
-    check_variants("x: 1x3x8x8; w = 32x3x3x3; y = Conv(x, w)", false, image);
+    check_variants("x: 1x3x8x8; w = 32x3x3x3; y = Conv(x, w)", false, 1, image);
     static const char *const global[] = {
         "plain >",          "nhwc acdb>acdb",         "blocked aBcd16b>aBcd16b",
         "nhwc-plain acdb>", "blocked-plain aBcd16b>", NULL
     };
-    check_variants("x: 1x32x4x4; y = GlobalAveragePool(x)", true, global);
+    check_variants("x: 1x32x4x4; y = GlobalAveragePool(x)", true, 1, global);
     static const char *const matrix[] = { "matmul >", "inner_product >", NULL };
-    check_variants("x: 5x32; w = 32x16; y = MatMul(x, w)", true, matrix);
+    check_variants("x: 5x32; w = 32x16; y = MatMul(x, w)", true, 1, matrix);
     /* An operand that is the residual too cannot be overwritten by the sum. */
     static const char *const own[] = { "plain >", "nhwc acdb>acdb", "blocked aBcd16b>aBcd16b",
                                        NULL };
-    check_variants("x: 1x16x4x4; w = 16x16x1x1; y = Conv(x, w); z = Add(y, x)", true, own);
+    check_variants("x: 1x16x4x4; w = 16x16x1x1; y = Conv(x, w); z = Add(y, x)", true, 1, own);
+    /* small ones also on one thread of several */
+    static const char *const twice[] = { "plain >", "plain/1t >", NULL };
+    check_variants("x: 5x32; y = Softmax(x)", true, 2, twice);
+    static const char *const once[] = { "plain >", NULL };
+    check_variants("x: 500x320; y = Softmax(x)", true, 2, once);
 }
 
 static void test_patterns_are_well_formed(void **state)
