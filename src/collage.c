@@ -42,10 +42,13 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
                                  struct error *error)
 {
     static const optimizer_step steps[] = {
-        optimizer_run_reference,      optimizer_make_candidates,
-        optimizer_measure_candidates, optimizer_measure_transitions,
-        optimizer_measure_switches,   optimizer_place_mix,
-        optimizer_place_alone,        optimizer_race,
+        optimizer_make_candidates,
+        optimizer_measure_candidates,
+        optimizer_measure_transitions,
+        optimizer_measure_switches,
+        optimizer_place_mix,
+        optimizer_place_alone,
+        optimizer_race,
     };
     struct optimizer optimizer;
     collage_status status = optimizer_open(settings, &optimizer, error);
@@ -65,9 +68,9 @@ collage_status pipeline_bench(const struct optimizer_settings *settings, struct 
         optimizer_measure_switches, optimizer_place_alone,        optimizer_race,
     };
     struct optimizer optimizer;
-    collage_status status = optimizer_open(settings, &optimizer, error);
-    if (status == COLLAGE_OK)
-        status = optimizer_run_reference(&optimizer, error);
+    struct optimizer_settings anew = *settings;
+    anew.race_anew = true;
+    collage_status status = optimizer_open(&anew, &optimizer, error);
     if (status == COLLAGE_OK)
         status = optimizer_add_plan(&optimizer, "plan", plan, error);
     if (status == COLLAGE_OK)
@@ -78,62 +81,21 @@ collage_status pipeline_bench(const struct optimizer_settings *settings, struct 
     return status;
 }
 
-/* The libraries that run the whole model by themselves: what a model is verified with. */
-static collage_status add_standalone(struct optimizer *optimizer, struct error *error)
-{
-    const struct registry *registry = optimizer->settings.registry;
-    for (uint32_t b = 0; b < registry->count; b++)
-        if (optimizer->enabled[b] && registry->entries[b].api->kind == COLLAGE_GRAPH_LEVEL) {
-            collage_status status = optimizer_add_library(optimizer, b, error);
-            if (status != COLLAGE_OK)
-                return status;
-        }
-    if (optimizer->contestant_count == 0)
-        return error_set(error, COLLAGE_ERROR_BACKEND,
-                         "no library that takes a whole model is available; verify a plan instead");
-    return COLLAGE_OK;
-}
-
-static collage_status write_verification(const struct optimizer *optimizer,
-                                         collage_verification *result, struct error *error)
-{
-    const struct graph *graph = optimizer->settings.graph;
-    result->tolerance = TENSOR_PLAN_TOLERANCE;
-    result->outputs = graph->output_count;
-    result->elements = 0;
-    result->worst_error = 0;
-    for (uint32_t k = 0; k < graph->output_count; k++)
-        result->elements += (size_t)tensor_elements(&graph->values[graph->outputs[k]].tensor);
-    for (size_t k = 0; k < optimizer->contestant_count; k++) {
-        const struct contestant *contestant = &optimizer->contestants[k];
-        if (contestant->failure[0])
-            return error_set(error,
-                             contestant->worst_error > TENSOR_PLAN_TOLERANCE
-                                 ? COLLAGE_ERROR_WRONG_RESULT
-                                 : COLLAGE_ERROR_BACKEND,
-                             "%s: %s", optimizer->names[k], contestant->failure);
-        if (contestant->worst_error > result->worst_error)
-            result->worst_error = contestant->worst_error;
-    }
-    return COLLAGE_OK;
-}
-
 collage_status pipeline_verify(const struct optimizer_settings *settings, struct plan *plan,
                                collage_verification *result, struct error *error)
 {
     struct optimizer optimizer;
     struct optimizer_settings shortest = *settings;
     shortest.race_seconds = 0.01;
+    shortest.race_anew = true;
     collage_status status = optimizer_open(&shortest, &optimizer, error);
     if (status == COLLAGE_OK)
-        status = optimizer_run_reference(&optimizer, error);
-    if (status == COLLAGE_OK)
         status = plan ? optimizer_add_plan(&optimizer, "plan", plan, error)
-                      : add_standalone(&optimizer, error);
+                      : optimizer_add_libraries(&optimizer, error);
     if (status == COLLAGE_OK)
         status = optimizer_race(&optimizer, error);
     if (status == COLLAGE_OK)
-        status = write_verification(&optimizer, result, error);
+        status = optimizer_write_verification(&optimizer, result, error);
     optimizer_close(&optimizer);
     return status;
 }

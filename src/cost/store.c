@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/store.h"
+#include "cost/store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,9 @@ static const char schema[] =
     " inplace TEXT NOT NULL, implementation TEXT NOT NULL, reason TEXT NOT NULL,"
     " passes INTEGER NOT NULL,"
     " PRIMARY KEY (device, backend, version, threads, working_set_log2, key)) WITHOUT ROWID;"
+    "CREATE TABLE races (key TEXT NOT NULL, contestant INTEGER NOT NULL, failure TEXT NOT NULL,"
+    " worst_error REAL, peak_bytes INTEGER NOT NULL, samples BLOB NOT NULL,"
+    " PRIMARY KEY (key, contestant));"
     "CREATE TABLE facts ("
     " device TEXT NOT NULL, backend TEXT NOT NULL, version TEXT NOT NULL, threads INTEGER NOT NULL,"
     " working_set_log2 INTEGER NOT NULL, key TEXT NOT NULL, value REAL NOT NULL,"
@@ -34,8 +37,6 @@ static const char schema[] =
 #define WHERE_KEY                                                                                  \
     " WHERE device = ?1 AND backend = ?2 AND version = ?3 AND threads = ?4"                        \
     " AND working_set_log2 = ?5 AND key = ?6"
-
-enum statement { GET_COST, PUT_COST, GET_FACT, PUT_FACT, STATEMENT_COUNT };
 
 static const char *const statement_text[STATEMENT_COUNT] = {
     [GET_COST] = "SELECT failed, cost_ns, minimum_ns, low_ns, high_ns, samples, error,"
@@ -47,19 +48,12 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [PUT_FACT] = "INSERT OR REPLACE INTO facts VALUES (?1,?2,?3,?4,?5,?6,?7)",
 };
 
-struct cost_store {
-    sqlite3 *database;
-    sqlite3_stmt *statements[STATEMENT_COUNT];
-    char *path;
-    char warning[256];
-};
-
 const char *cost_store_warning(const struct cost_store *store)
 {
     return store->warning;
 }
 
-static collage_status store_error(const struct cost_store *store, int code, struct error *error)
+collage_status store_error(const struct cost_store *store, int code, struct error *error)
 {
     if (code == SQLITE_NOMEM)
         return error_memory(error);

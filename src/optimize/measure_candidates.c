@@ -95,8 +95,11 @@ static collage_status measure_one(struct optimizer *optimizer, candidate_id id, 
     struct sample_conditions conditions = optimizer->conditions;
     if (candidate->backend == REGISTRY_REFERENCE)
         conditions.limit_seconds /= 5;
-    collage_status status = worker_measure(optimizer->worker, optimizer->set, id, &conditions,
-                                           optimizer->set->arena, cost, error);
+    collage_status status = optimizer_need_worker(optimizer, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = worker_measure(optimizer->worker, optimizer->set, id, &conditions,
+                            optimizer->set->arena, cost, error);
     if (status != COLLAGE_OK)
         return status;
     optimizer->counts.measured++;

@@ -100,6 +100,10 @@ static collage_status transition_cost(struct optimizer *optimizer, uint32_t back
         status =
             cost_store_get(optimizer->store, key, &conditions, optimizer->set->arena, cost, error);
     if (status == COLLAGE_OK && cost->state == COST_UNKNOWN) {
+        status = optimizer_need_worker(optimizer, error);
+        if (status != COLLAGE_OK)
+            return status;
+        optimizer->counts.measured++;
         status =
             worker_measure_transition(optimizer->worker, optimizer->set, backend, value, from, to,
                                       &optimizer->conditions, optimizer->set->arena, cost, error);
@@ -232,8 +236,10 @@ static collage_status switch_cost(struct optimizer *optimizer, uint32_t from, ui
     *extra_ns = 0;
     if (a == UINT32_MAX || b == UINT32_MAX)
         return COLLAGE_OK;
-    collage_status status =
-        worker_measure_switch(optimizer->worker, optimizer->set, a, b, extra_ns, error);
+    collage_status status = optimizer_need_worker(optimizer, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = worker_measure_switch(optimizer->worker, optimizer->set, a, b, extra_ns, error);
     if (status != COLLAGE_OK)
         return status;
     return cost_store_put_fact(optimizer->store, key, &conditions, *extra_ns, error);

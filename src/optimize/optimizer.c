@@ -97,7 +97,7 @@ static void set_conditions(struct optimizer *optimizer)
                                                         .tolerance = TENSOR_KERNEL_TOLERANCE };
 }
 
-static struct worker_setup worker_setup_of(const struct optimizer *optimizer)
+struct worker_setup optimizer_worker_setup(const struct optimizer *optimizer)
 {
     const struct optimizer_settings *settings = &optimizer->settings;
     return (struct worker_setup){ .program = settings->worker_program,
@@ -115,7 +115,7 @@ static struct worker_setup worker_setup_of(const struct optimizer *optimizer)
 /* Versions are asked for in a worker without model; measuring then goes to one with the oracle. */
 static collage_status describe_backends(struct optimizer *optimizer, struct error *error)
 {
-    struct worker_setup setup = worker_setup_of(optimizer);
+    struct worker_setup setup = optimizer_worker_setup(optimizer);
     setup.model_path = NULL;
     setup.graph = NULL;
     struct worker *worker;
@@ -168,27 +168,31 @@ void optimizer_close(struct optimizer *optimizer)
     *optimizer = (struct optimizer){ 0 };
 }
 
-struct reference_progress {
-    struct optimizer *optimizer;
-};
-
 static bool on_reference_progress(void *user, size_t done, size_t total)
 {
-    const struct reference_progress *progress = user;
-    return optimizer_report_progress(progress->optimizer, "reference", "", done, total, NULL) ==
-           COLLAGE_OK;
+    const struct optimizer *optimizer = user;
+    return optimizer_report_progress(optimizer, "reference", "", done, total, NULL) == COLLAGE_OK;
 }
 
-collage_status optimizer_run_reference(struct optimizer *optimizer, struct error *error)
+collage_status optimizer_need_reference(struct optimizer *optimizer, struct error *error)
 {
+    if (optimizer->oracle)
+        return COLLAGE_OK;
     uint64_t start = clock_ns();
-    struct reference_progress progress = { optimizer };
     collage_status status = oracle_create(optimizer->settings.graph, NULL, on_reference_progress,
-                                          &progress, &optimizer->oracle, error);
+                                          optimizer, &optimizer->oracle, error);
+    optimizer->counts.reference_seconds = (double)(clock_ns() - start) * 1e-9;
+    return status;
+}
+
+collage_status optimizer_need_worker(struct optimizer *optimizer, struct error *error)
+{
+    if (optimizer->worker)
+        return COLLAGE_OK;
+    collage_status status = optimizer_need_reference(optimizer, error);
     if (status != COLLAGE_OK)
         return status;
-    optimizer->counts.reference_seconds = (double)(clock_ns() - start) * 1e-9;
-    struct worker_setup setup = worker_setup_of(optimizer);
+    struct worker_setup setup = optimizer_worker_setup(optimizer);
     return worker_create(&setup, &optimizer->worker, error);
 }
 

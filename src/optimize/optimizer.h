@@ -23,6 +23,7 @@ struct optimizer_settings {
     double budget_seconds; /* for measuring candidates */
     double race_seconds;
     bool remeasure;
+    bool race_anew; /* even if this very race was run before */
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;
@@ -66,7 +67,6 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
                               struct optimizer *optimizer, struct error *error);
 void optimizer_close(struct optimizer *optimizer);
 
-collage_status optimizer_run_reference(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_make_candidates(struct optimizer *optimizer, struct error *error);
 /* All candidates without a cost: from the store, else measured, the most useful first, until the
  * budget is spent. */
@@ -86,6 +86,8 @@ collage_status optimizer_add_plan(struct optimizer *optimizer, const char *name,
 /* Adds a graph-level library alone: its own session and defaults. */
 collage_status optimizer_add_library(struct optimizer *optimizer, uint32_t backend,
                                      struct error *error);
+/* Adds every graph-level library alone; COLLAGE_ERROR_BACKEND if there is none. */
+collage_status optimizer_add_libraries(struct optimizer *optimizer, struct error *error);
 /* The plan that is one library alone; NULL if its region cannot hold the whole model. */
 collage_status optimizer_make_standalone(struct optimizer *optimizer, uint32_t backend,
                                          struct plan **out, struct error *error);
@@ -97,6 +99,17 @@ collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **
 /* Fills plan->results from the race, relative to contestant `chosen`. */
 collage_status optimizer_write_results(struct optimizer *optimizer, size_t chosen,
                                        struct plan *plan, struct error *error);
+
+/* After a race: how far its contestants are from the reference. COLLAGE_ERROR_WRONG_RESULT if too
+ * far. */
+collage_status optimizer_write_verification(const struct optimizer *optimizer,
+                                            collage_verification *result, struct error *error);
+
+/* Internal to optimize/: the reference runs, and a measuring worker starts, when first needed: a
+ * second run that finds all in the store needs neither. */
+collage_status optimizer_need_reference(struct optimizer *optimizer, struct error *error);
+collage_status optimizer_need_worker(struct optimizer *optimizer, struct error *error);
+struct worker_setup optimizer_worker_setup(const struct optimizer *optimizer);
 
 /* Internal to optimize/: the placement problem as it stands, over these backends. */
 struct place_problem optimizer_problem(const struct optimizer *optimizer, const bool *enabled);

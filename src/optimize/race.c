@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The final race, its winner, and what is written into the plan. */
-#include <math.h>
+/*
+ * The final race. It is kept in the cost store under what would make it the same race again: the
+ * model's files, the machine, and each contestant's plan or library, with its version.
+ */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "measure/statistics.h"
+#include "cost/races.h"
 #include "optimize/optimizer.h"
 
 static bool on_round(void *user, size_t round, size_t rounds)
@@ -13,208 +16,125 @@ static bool on_round(void *user, size_t round, size_t rounds)
     return optimizer_report_progress(optimizer, "race", "", round, rounds, NULL) == COLLAGE_OK;
 }
 
-collage_status optimizer_race(struct optimizer *optimizer, struct error *error)
+static collage_status run_race(struct optimizer *optimizer, struct error *error)
 {
+    collage_status status = optimizer_need_reference(optimizer, error);
+    if (status != COLLAGE_OK)
+        return status;
     uint64_t start = clock_ns();
     const struct optimizer_settings *settings = &optimizer->settings;
-    struct worker_setup setup = { .program = settings->worker_program,
-                                  .plugin_directories = settings->plugin_directories,
-                                  .model_path = settings->model_path,
-                                  .shapes = settings->shapes,
-                                  .shape_count = settings->shape_count,
-                                  .threads = optimizer->target.threads,
-                                  .graph = settings->graph,
-                                  .oracle = optimizer->oracle,
-                                  .log = settings->log,
-                                  .log_user = settings->user };
+    struct worker_setup setup = optimizer_worker_setup(optimizer);
     /* The measuring worker's threads must not disturb the race. */
     worker_destroy(optimizer->worker);
     optimizer->worker = NULL;
-    collage_status status =
+    status =
         race_run(&setup, settings->registry, optimizer->contestants, optimizer->contestant_count,
                  settings->race_seconds, on_round, optimizer, error);
     optimizer->counts.race_seconds = (double)(clock_ns() - start) * 1e-9;
     return status;
 }
 
-static bool finished(const struct contestant *contestant)
+static void hash_hash(struct hash_state *state, struct hash hash)
 {
-    return contestant->failure[0] == '\0' && contestant->sample_count > 0;
+    hash_u64(state, hash.low);
+    hash_u64(state, hash.high);
 }
 
-/* Time of a / time of b, in pairs of the same rounds. */
-static collage_status compare(const struct contestant *a, const struct contestant *b,
-                              struct summary *ratio, struct error *error)
+/* The plan as it would be saved: steps, variants, layouts, versions, and the costs it was chosen
+ * by. */
+static collage_status hash_plan(const struct optimizer *optimizer, const struct plan *plan,
+                                struct hash_state *state, struct error *error)
 {
-    size_t pairs = a->sample_count < b->sample_count ? a->sample_count : b->sample_count;
-    return paired_ratio(a->samples, b->samples, pairs, ratio) ? COLLAGE_OK : error_memory(error);
-}
-
-static collage_status write_result(const struct optimizer *optimizer, size_t index, size_t chosen,
-                                   struct arena *arena, struct plan_result *result,
-                                   struct error *error)
-{
-    const struct contestant *self = &optimizer->contestants[index];
-    const struct contestant *base = &optimizer->contestants[chosen];
-    const char *note = finished(self) ? optimizer->notes[index] : self->failure;
-    *result = (struct plan_result){ .name = arena_string(arena, optimizer->names[index]),
-                                    .note = arena_string(arena, note),
-                                    .chosen = index == chosen,
-                                    .peak_bytes = self->peak_bytes };
-    if (!result->name || !result->note)
+    json_t *json = NULL;
+    collage_status status = plan_to_json(plan, optimizer->settings.graph, &json, error);
+    if (status != COLLAGE_OK)
+        return status;
+    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(json);
+    if (!text)
         return error_memory(error);
-    if (self->plan)
-        result->predicted_ns = self->plan->predicted_ns;
-    if (!finished(self))
-        return COLLAGE_OK;
-    struct summary own;
-    struct summary ratio;
-    size_t pairs =
-        self->sample_count < base->sample_count ? self->sample_count : base->sample_count;
-    if (!summary_of(self->samples, self->sample_count, &own) ||
-        !paired_ratio(self->samples, base->samples, pairs, &ratio))
-        return error_memory(error);
-    result->minimum_ns = own.minimum;
-    result->median_ns = own.median;
-    result->low_ns = own.low;
-    result->high_ns = own.high;
-    result->ratio = ratio.median;
-    result->ratio_low = ratio.low;
-    result->ratio_high = ratio.high;
+    hash_string(state, text);
+    free(text);
     return COLLAGE_OK;
 }
 
-collage_status optimizer_write_results(struct optimizer *optimizer, size_t chosen,
-                                       struct plan *plan, struct error *error)
+static collage_status race_key(const struct optimizer *optimizer, struct hash *key,
+                               struct error *error)
 {
-    struct plan_result *results =
-        arena_array(plan->arena, optimizer->contestant_count, sizeof *results);
-    if (!results)
+    struct hash_state *state = hash_begin();
+    if (!state)
         return error_memory(error);
-    for (size_t k = 0; k < optimizer->contestant_count; k++) {
-        collage_status status = write_result(optimizer, k, chosen, plan->arena, &results[k], error);
-        if (status != COLLAGE_OK)
-            return status;
-    }
-    plan->results = results;
-    plan->result_count = (uint32_t)optimizer->contestant_count;
-    return COLLAGE_OK;
-}
-
-/* Can the contestant be the plan? A library alone can if a region of ours holds the whole model. */
-static collage_status become_plan(struct optimizer *optimizer, size_t index, bool *can,
-                                  struct error *error)
-{
-    struct plan *plan = optimizer->plans[index];
     collage_status status = COLLAGE_OK;
-    if (!plan && finished(&optimizer->contestants[index]))
-        status = optimizer_make_standalone(optimizer, optimizer->contestants[index].backend, &plan,
-                                           error);
-    optimizer->plans[index] = plan;
-    *can = plan && finished(&optimizer->contestants[index]);
+    hash_hash(state, graph_hash(optimizer->settings.graph));
+    hash_hash(state, optimizer->settings.graph->source);
+    hash_string(state, optimizer->device.fingerprint);
+    hash_u64(state, (uint64_t)optimizer->target.threads);
+    for (size_t k = 0; k < optimizer->contestant_count && status == COLLAGE_OK; k++) {
+        const struct contestant *contestant = &optimizer->contestants[k];
+        const struct registry *registry = optimizer->settings.registry;
+        hash_string(state, optimizer->names[k]);
+        if (contestant->plan)
+            status = hash_plan(optimizer, contestant->plan, state, error);
+        else
+            hash_string(state, registry->entries[contestant->backend].version);
+    }
+    *key = hash_end(state);
     return status;
 }
 
-/*
- * By paired ratios: medians of unpaired samples tell as much about the machine's phases as about
- * the contestants. The mix, which comes first, must beat the best single library beyond the noise:
- * the whole 95 % interval must speak for it. So no mix is chosen for luck, none is slower than a
- * library alone, and where there is nothing to gain the plan is the simple one. SIZE_MAX if no
- * contestant finished.
- */
-static collage_status find_winner(struct optimizer *optimizer, size_t *winner, struct error *error)
+static collage_status recall(struct optimizer *optimizer, struct hash key, bool *found,
+                             struct error *error)
 {
-    *winner = SIZE_MAX;
-    for (size_t k = optimizer->contestant_count; k-- > 0;) {
-        bool can;
-        collage_status status = become_plan(optimizer, k, &can, error);
-        struct summary ratio = { .median = 0, .high = 0 };
-        if (status == COLLAGE_OK && can && *winner != SIZE_MAX)
-            status = compare(&optimizer->contestants[k], &optimizer->contestants[*winner], &ratio,
-                             error);
-        if (status != COLLAGE_OK)
-            return status;
-        if (can && (k == 0 ? ratio.high : ratio.median) < 1)
-            *winner = k;
+    size_t count = optimizer->contestant_count;
+    struct race_record *records = arena_array(optimizer->arena, count, sizeof *records);
+    if (!records)
+        return error_memory(error);
+    collage_status status =
+        cost_store_get_race(optimizer->store, key, optimizer->arena, records, count, found, error);
+    for (size_t k = 0; k < count && status == COLLAGE_OK && *found; k++) {
+        struct contestant *contestant = &optimizer->contestants[k];
+        size_t bytes = records[k].sample_count * sizeof(double);
+        contestant->samples = memory_alloc(bytes); /* freed like those of a race */
+        if (!contestant->samples)
+            return error_memory(error);
+        memcpy(contestant->samples, records[k].samples, bytes);
+        contestant->sample_count = records[k].sample_count;
+        contestant->peak_bytes = records[k].peak_bytes;
+        contestant->worst_error = records[k].worst_error;
+        snprintf(contestant->failure, sizeof contestant->failure, "%s", records[k].failure);
     }
-    return COLLAGE_OK;
+    return status;
 }
 
-/* Why candidates failed, each reason once with how often: at most 40. */
-static json_t *list_failures(const struct optimizer *optimizer)
+static collage_status record(struct optimizer *optimizer, struct hash key, struct error *error)
 {
-    json_t *list = json_object();
-    const struct candidate_set *set = optimizer->set;
-    for (size_t c = 0; c < set->count && list; c++) {
-        const struct candidate *candidate = &set->items[c];
-        if (candidate->cost.state != COST_FAILED || json_object_size(list) >= 40)
-            continue;
-        char reason[320];
-        snprintf(reason, sizeof reason, "%s: %.240s",
-                 set->registry->entries[candidate->backend].name, candidate->cost.reason);
-        json_int_t before = json_integer_value(json_object_get(list, reason));
-        (void)json_object_set_new(list, reason, json_integer(before + 1));
+    size_t count = optimizer->contestant_count;
+    struct race_record *records = arena_array(optimizer->arena, count, sizeof *records);
+    if (!records)
+        return error_memory(error);
+    for (size_t k = 0; k < count; k++) {
+        const struct contestant *contestant = &optimizer->contestants[k];
+        records[k] = (struct race_record){ .failure = contestant->failure,
+                                           .samples = contestant->samples,
+                                           .sample_count = contestant->sample_count,
+                                           .peak_bytes = contestant->peak_bytes,
+                                           .worst_error = contestant->worst_error };
     }
-    return list;
+    return cost_store_put_race(optimizer->store, key, records, count, error);
 }
 
-static json_t *make_evidence(const struct optimizer *optimizer)
-{
-    const struct optimizer_counts *c = &optimizer->counts;
-    json_t *failures = list_failures(optimizer);
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
-                     "candidates", (json_int_t)c->candidates, "keys", (json_int_t)c->keys,
-                     "measured", (json_int_t)c->measured, "reused", (json_int_t)c->reused, "failed",
-                     (json_int_t)c->failed, "unmeasured", (json_int_t)c->unmeasured, "confirmed",
-                     (json_int_t)c->confirmed, "transitions", (json_int_t)c->transitions,
-                     "regions_merged", (json_int_t)c->regions_merged, "rounds",
-                     (json_int_t)c->rounds, "states", (json_int_t)c->states, "reference_seconds",
-                     c->reference_seconds, "measure_seconds", c->measure_seconds, "place_seconds",
-                     c->place_seconds, "race_seconds", c->race_seconds, "failures", failures);
-}
-
-static collage_status copy_origin(const struct optimizer *optimizer, struct plan *plan,
-                                  struct error *error)
+collage_status optimizer_race(struct optimizer *optimizer, struct error *error)
 {
     const struct optimizer_settings *settings = &optimizer->settings;
-    plan->model_path = arena_string(plan->arena, settings->model_path);
-    plan->device_name = arena_string(plan->arena, optimizer->device.name);
-    plan->collage_version = arena_string(plan->arena, collage_version());
-    plan->shapes = arena_array(plan->arena, settings->shape_count, sizeof *plan->shapes);
-    if (!plan->model_path || !plan->device_name || !plan->collage_version || !plan->shapes)
-        return error_memory(error);
-    plan->shape_count = settings->shape_count;
-    for (size_t k = 0; k < settings->shape_count; k++) {
-        plan->shapes[k] = settings->shapes[k];
-        plan->shapes[k].name = arena_string(plan->arena, settings->shapes[k].name);
-        if (!plan->shapes[k].name)
-            return error_memory(error);
-    }
-    plan->evidence = make_evidence(optimizer);
-    return plan->evidence ? COLLAGE_OK : error_memory(error);
-}
-
-collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **out,
-                                     struct error *error)
-{
-    size_t winner;
-    collage_status status = find_winner(optimizer, &winner, error);
-    if (status != COLLAGE_OK)
+    struct hash key;
+    bool found = false;
+    collage_status status = race_key(optimizer, &key, error);
+    if (status == COLLAGE_OK && !settings->remeasure && !settings->race_anew)
+        status = recall(optimizer, key, &found, error);
+    if (status != COLLAGE_OK || found)
         return status;
-    if (winner == SIZE_MAX) {
-        const char *why = "no contestant";
-        for (size_t k = 0; k < optimizer->contestant_count; k++)
-            if (optimizer->plans[k] && optimizer->contestants[k].failure[0])
-                why = optimizer->contestants[k].failure;
-        return error_set(error, COLLAGE_ERROR_BACKEND, "no plan finished the final race: %s", why);
-    }
-    struct plan *plan = optimizer->plans[winner];
-    status = copy_origin(optimizer, plan, error);
-    if (status == COLLAGE_OK)
-        status = optimizer_write_results(optimizer, winner, plan, error);
-    if (status != COLLAGE_OK)
-        return status;
-    optimizer->plans[winner] = NULL;
-    *out = plan;
-    return COLLAGE_OK;
+    status = run_race(optimizer, error);
+    if (status == COLLAGE_OK && !settings->race_anew)
+        status = record(optimizer, key, error);
+    return status;
 }

@@ -55,10 +55,17 @@ static void put_speed_up(struct text *out, const struct plan *plan)
     }
     if (!best || !report_chosen(plan))
         return;
-    text_string(out, "\nThe plan is ");
-    text_format(out, "%.3f times as fast as the next best, ", best->ratio);
-    report_put(out, best->name, 0);
-    text_format(out, " (95 %% confidence: %.3f to %.3f).\n", best->ratio_low, best->ratio_high);
+    if (best->ratio_low <= 1 && best->ratio_high >= 1) {
+        text_string(out, "\nThe plan and the next best, ");
+        report_put(out, best->name, 0);
+        text_format(out,
+                    ", are equally fast within the noise (%.3f, 95 %% confidence: ", best->ratio);
+    } else {
+        text_format(out, "\nThe plan is %.3f times as fast as the next best, ", best->ratio);
+        report_put(out, best->name, 0);
+        text_string(out, " (95 % confidence: ");
+    }
+    text_format(out, "%.3f to %.3f).\n", best->ratio_low, best->ratio_high);
 }
 
 /* The sum of the costs (lower deciles) must predict the time of the whole in a quiet moment. */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <collage/collage.h>
+#include <jansson.h>
 
 static char folder[256];
 static char model_path[512];
@@ -225,6 +226,55 @@ static void test_optimising_can_be_interrupted(void **state)
     collage_context_destroy(context);
 }
 
+struct collected {
+    char bytes[1 << 16];
+    size_t count;
+};
+
+static bool collect(void *user, const char *bytes, size_t count)
+{
+    struct collected *text = user;
+    if (count > sizeof text->bytes - text->count)
+        return false;
+    memcpy(text->bytes + text->count, bytes, count);
+    text->count += count;
+    return true;
+}
+
+/* A number of the plan's evidence. */
+static json_int_t evidence(const struct fixture *fixture, const collage_plan *plan,
+                           const char *member)
+{
+    static struct collected text;
+    text.count = 0;
+    check(fixture, collage_plan_report(fixture->context, fixture->model, plan, COLLAGE_FORMAT_JSON,
+                                       collect, &text));
+    json_t *json = json_loadb(text.bytes, text.count, 0, NULL);
+    json_t *number = json_object_get(json_object_get(json, "evidence"), member);
+    assert_true(json_is_integer(number));
+    json_int_t value = json_integer_value(number);
+    json_decref(json);
+    return value;
+}
+
+static void test_second_run_measures_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(evidence(fixture, fixture->plan, "measured") > 0);
+    collage_optimize_options how = {
+        .struct_size = sizeof how, .threads = 1, .backends = "reference", .budget_seconds = 20
+    };
+    collage_plan *plan;
+    check(fixture, collage_optimize(fixture->context, fixture->model, &how, &plan));
+    assert_int_equal(evidence(fixture, plan, "measured"), 0);
+    assert_true(evidence(fixture, plan, "reused") > 0);
+    collage_plan_destroy(plan);
+    how.remeasure = true;
+    check(fixture, collage_optimize(fixture->context, fixture->model, &how, &plan));
+    assert_true(evidence(fixture, plan, "measured") > 0);
+    collage_plan_destroy(plan);
+}
+
 static void test_bad_arguments_have_messages(void **state)
 {
     struct fixture *fixture = *state;
@@ -277,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_wrong_shapes_are_refused),
         cmocka_unit_test(test_sessions_run_in_several_threads),
         cmocka_unit_test(test_optimising_can_be_interrupted),
+        cmocka_unit_test(test_second_run_measures_nothing),
         cmocka_unit_test(test_bad_arguments_have_messages),
         cmocka_unit_test(test_profile_has_every_step),
     };

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cost/store.h"
+#include "cost/races.h"
 
 struct fixture {
     char directory[64];
@@ -352,6 +352,43 @@ static void test_out_of_memory(void **state)
     assert_int_equal(status, COLLAGE_OK);
 }
 
+static void test_races(void **state)
+{
+    struct fixture *f = *state;
+    struct cost_store *store = open_store(f);
+    struct error error = { 0 };
+    static const double samples[] = { 3.5, 2.25, 4 };
+    const struct race_record put[] = {
+        { .failure = "",
+          .samples = samples,
+          .sample_count = 3,
+          .peak_bytes = 7,
+          .worst_error = 1e-7 },
+        { .failure = "crashed", .samples = NULL, .sample_count = 0 },
+    };
+    struct race_record got[3];
+    bool found = true;
+    assert_int_equal(cost_store_get_race(store, key_of(1), f->arena, got, 2, &found, &error), 0);
+    assert_false(found);
+    assert_int_equal(cost_store_put_race(store, key_of(1), put, 2, &error), COLLAGE_OK);
+    assert_int_equal(cost_store_put_race(store, key_of(2), put, 1, &error), COLLAGE_OK);
+    cost_store_close(store);
+
+    store = open_store(f);
+    assert_int_equal(cost_store_get_race(store, key_of(1), f->arena, got, 2, &found, &error), 0);
+    assert_true(found);
+    assert_int_equal(got[0].sample_count, 3);
+    assert_memory_equal(got[0].samples, samples, sizeof samples);
+    assert_int_equal(got[0].peak_bytes, 7);
+    assert_true(got[0].worst_error == 1e-7);
+    assert_string_equal(got[1].failure, "crashed");
+    assert_int_equal(got[1].sample_count, 0);
+    /* a race of more contestants is another race */
+    assert_int_equal(cost_store_get_race(store, key_of(1), f->arena, got, 3, &found, &error), 0);
+    assert_false(found);
+    cost_store_close(store);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -359,6 +396,7 @@ int main(void)
         CASE(test_round_trip),
         CASE(test_replaces_and_keeps_conditions_apart),
         CASE(test_facts),
+        CASE(test_races),
         CASE(test_kill_loses_nothing_that_was_put),
         CASE(test_two_processes_write_at_once),
         CASE(test_damaged_header_is_set_aside),

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The winner of the final race, and what is written into the plan. */
+#include <math.h>
+#include <string.h>
+
+#include "measure/statistics.h"
+#include "optimize/optimizer.h"
+
+static bool finished(const struct contestant *contestant)
+{
+    return contestant->failure[0] == '\0' && contestant->sample_count > 0;
+}
+
+/* Time of a / time of b, in pairs of the same rounds. */
+static collage_status compare(const struct contestant *a, const struct contestant *b,
+                              struct summary *ratio, struct error *error)
+{
+    size_t pairs = a->sample_count < b->sample_count ? a->sample_count : b->sample_count;
+    return paired_ratio(a->samples, b->samples, pairs, ratio) ? COLLAGE_OK : error_memory(error);
+}
+
+static collage_status write_result(const struct optimizer *optimizer, size_t index, size_t chosen,
+                                   struct arena *arena, struct plan_result *result,
+                                   struct error *error)
+{
+    const struct contestant *self = &optimizer->contestants[index];
+    const struct contestant *base = &optimizer->contestants[chosen];
+    const char *note = finished(self) ? optimizer->notes[index] : self->failure;
+    *result = (struct plan_result){ .name = arena_string(arena, optimizer->names[index]),
+                                    .note = arena_string(arena, note),
+                                    .chosen = index == chosen,
+                                    .peak_bytes = self->peak_bytes };
+    if (!result->name || !result->note)
+        return error_memory(error);
+    if (self->plan)
+        result->predicted_ns = self->plan->predicted_ns;
+    if (!finished(self))
+        return COLLAGE_OK;
+    struct summary own;
+    struct summary ratio;
+    size_t pairs =
+        self->sample_count < base->sample_count ? self->sample_count : base->sample_count;
+    if (!summary_of(self->samples, self->sample_count, &own) ||
+        !paired_ratio(self->samples, base->samples, pairs, &ratio))
+        return error_memory(error);
+    result->minimum_ns = own.minimum;
+    result->median_ns = own.median;
+    result->low_ns = own.low;
+    result->high_ns = own.high;
+    result->ratio = ratio.median;
+    result->ratio_low = ratio.low;
+    result->ratio_high = ratio.high;
+    return COLLAGE_OK;
+}
+
+collage_status optimizer_write_results(struct optimizer *optimizer, size_t chosen,
+                                       struct plan *plan, struct error *error)
+{
+    struct plan_result *results =
+        arena_array(plan->arena, optimizer->contestant_count, sizeof *results);
+    if (!results)
+        return error_memory(error);
+    for (size_t k = 0; k < optimizer->contestant_count; k++) {
+        collage_status status = write_result(optimizer, k, chosen, plan->arena, &results[k], error);
+        if (status != COLLAGE_OK)
+            return status;
+    }
+    plan->results = results;
+    plan->result_count = (uint32_t)optimizer->contestant_count;
+    return COLLAGE_OK;
+}
+
+/* Can the contestant be the plan? A library alone can if a region of ours holds the whole model. */
+static collage_status become_plan(struct optimizer *optimizer, size_t index, bool *can,
+                                  struct error *error)
+{
+    struct plan *plan = optimizer->plans[index];
+    collage_status status = COLLAGE_OK;
+    if (!plan && finished(&optimizer->contestants[index]))
+        status = optimizer_make_standalone(optimizer, optimizer->contestants[index].backend, &plan,
+                                           error);
+    optimizer->plans[index] = plan;
+    *can = plan && finished(&optimizer->contestants[index]);
+    return status;
+}
+
+/*
+ * By paired ratios: medians of unpaired samples tell as much about the machine's phases as about
+ * the contestants. The mix, which comes first, must beat the best single library beyond the noise:
+ * the whole 95 % interval must speak for it. So no mix is chosen for luck, none is slower than a
+ * library alone, and where there is nothing to gain the plan is the simple one. SIZE_MAX if no
+ * contestant finished.
+ */
+static collage_status find_winner(struct optimizer *optimizer, size_t *winner, struct error *error)
+{
+    *winner = SIZE_MAX;
+    for (size_t k = optimizer->contestant_count; k-- > 0;) {
+        bool can;
+        collage_status status = become_plan(optimizer, k, &can, error);
+        struct summary ratio = { .median = 0, .high = 0 };
+        if (status == COLLAGE_OK && can && *winner != SIZE_MAX)
+            status = compare(&optimizer->contestants[k], &optimizer->contestants[*winner], &ratio,
+                             error);
+        if (status != COLLAGE_OK)
+            return status;
+        if (can && (k == 0 ? ratio.high : ratio.median) < 1)
+            *winner = k;
+    }
+    return COLLAGE_OK;
+}
+
+/* Why candidates failed, each reason once with how often: at most 40. */
+static json_t *list_failures(const struct optimizer *optimizer)
+{
+    json_t *list = json_object();
+    const struct candidate_set *set = optimizer->set;
+    for (size_t c = 0; c < set->count && list; c++) {
+        const struct candidate *candidate = &set->items[c];
+        if (candidate->cost.state != COST_FAILED || json_object_size(list) >= 40)
+            continue;
+        char reason[320];
+        snprintf(reason, sizeof reason, "%s: %.240s",
+                 set->registry->entries[candidate->backend].name, candidate->cost.reason);
+        json_int_t before = json_integer_value(json_object_get(list, reason));
+        (void)json_object_set_new(list, reason, json_integer(before + 1));
+    }
+    return list;
+}
+
+static json_t *make_evidence(const struct optimizer *optimizer)
+{
+    const struct optimizer_counts *c = &optimizer->counts;
+    json_t *failures = list_failures(optimizer);
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
+                     "candidates", (json_int_t)c->candidates, "keys", (json_int_t)c->keys,
+                     "measured", (json_int_t)c->measured, "reused", (json_int_t)c->reused, "failed",
+                     (json_int_t)c->failed, "unmeasured", (json_int_t)c->unmeasured, "confirmed",
+                     (json_int_t)c->confirmed, "transitions", (json_int_t)c->transitions,
+                     "regions_merged", (json_int_t)c->regions_merged, "rounds",
+                     (json_int_t)c->rounds, "states", (json_int_t)c->states, "reference_seconds",
+                     c->reference_seconds, "measure_seconds", c->measure_seconds, "place_seconds",
+                     c->place_seconds, "race_seconds", c->race_seconds, "failures", failures);
+}
+
+static collage_status copy_origin(const struct optimizer *optimizer, struct plan *plan,
+                                  struct error *error)
+{
+    const struct optimizer_settings *settings = &optimizer->settings;
+    plan->model_path = arena_string(plan->arena, settings->model_path);
+    plan->device_name = arena_string(plan->arena, optimizer->device.name);
+    plan->collage_version = arena_string(plan->arena, collage_version());
+    plan->shapes = arena_array(plan->arena, settings->shape_count, sizeof *plan->shapes);
+    if (!plan->model_path || !plan->device_name || !plan->collage_version || !plan->shapes)
+        return error_memory(error);
+    plan->shape_count = settings->shape_count;
+    for (size_t k = 0; k < settings->shape_count; k++) {
+        plan->shapes[k] = settings->shapes[k];
+        plan->shapes[k].name = arena_string(plan->arena, settings->shapes[k].name);
+        if (!plan->shapes[k].name)
+            return error_memory(error);
+    }
+    plan->evidence = make_evidence(optimizer);
+    return plan->evidence ? COLLAGE_OK : error_memory(error);
+}
+
+collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **out,
+                                     struct error *error)
+{
+    size_t winner;
+    collage_status status = find_winner(optimizer, &winner, error);
+    if (status != COLLAGE_OK)
+        return status;
+    if (winner == SIZE_MAX) {
+        const char *why = "no contestant";
+        for (size_t k = 0; k < optimizer->contestant_count; k++)
+            if (optimizer->plans[k] && optimizer->contestants[k].failure[0])
+                why = optimizer->contestants[k].failure;
+        return error_set(error, COLLAGE_ERROR_BACKEND, "no plan finished the final race: %s", why);
+    }
+    struct plan *plan = optimizer->plans[winner];
+    status = copy_origin(optimizer, plan, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_write_results(optimizer, winner, plan, error);
+    if (status != COLLAGE_OK)
+        return status;
+    optimizer->plans[winner] = NULL;
+    *out = plan;
+    return COLLAGE_OK;
+}
