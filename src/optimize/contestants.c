@@ -9,33 +9,18 @@
 
 enum { ROUNDS = 10, PASSES = 3 };
 
+/* Names and notes live as long as the optimizer. */
 static collage_status add_contestant(struct optimizer *optimizer, const char *name,
                                      const char *note, struct plan *plan, uint32_t backend,
                                      struct error *error)
 {
-    size_t count = optimizer->contestant_count;
-    void *contestants = memory_resize(optimizer->contestants, count * sizeof(struct contestant),
-                                      (count + 1) * sizeof(struct contestant));
-    if (contestants)
-        optimizer->contestants = contestants;
-    void *plans = memory_resize(optimizer->plans, count * sizeof(struct plan *),
-                                (count + 1) * sizeof(struct plan *));
-    if (plans)
-        optimizer->plans = plans;
-    void *names =
-        memory_resize(optimizer->names, count * sizeof(char *), (count + 1) * sizeof(char *));
-    if (names)
-        optimizer->names = names;
-    void *notes =
-        memory_resize(optimizer->notes, count * sizeof(char *), (count + 1) * sizeof(char *));
-    if (notes)
-        optimizer->notes = notes;
-    if (!contestants || !plans || !names || !notes)
-        return error_memory(error);
-    optimizer->contestants[count] = (struct contestant){ .plan = plan, .backend = backend };
-    optimizer->plans[count] = plan;
-    optimizer->names[count] = name;
-    optimizer->notes[count] = note;
+    size_t at = optimizer->contestant_count;
+    if (at == optimizer->contestant_capacity)
+        return error_set(error, COLLAGE_ERROR_INTERNAL, "more contestants than there is room for");
+    optimizer->contestants[at] = (struct contestant){ .plan = plan, .backend = backend };
+    optimizer->plans[at] = plan;
+    optimizer->names[at] = name;
+    optimizer->notes[at] = note;
     optimizer->contestant_count++;
     return COLLAGE_OK;
 }

@@ -127,6 +127,20 @@ static collage_status describe_backends(struct optimizer *optimizer, struct erro
     return status;
 }
 
+static collage_status make_room(struct optimizer *optimizer, struct error *error)
+{
+    size_t capacity = 1 + 2 * (size_t)optimizer->settings.registry->count;
+    struct arena *arena = optimizer->arena;
+    optimizer->contestants = arena_array(arena, capacity, sizeof *optimizer->contestants);
+    optimizer->plans = arena_array(arena, capacity, sizeof *optimizer->plans);
+    optimizer->names = arena_array(arena, capacity, sizeof *optimizer->names);
+    optimizer->notes = arena_array(arena, capacity, sizeof *optimizer->notes);
+    optimizer->contestant_capacity = capacity;
+    return optimizer->contestants && optimizer->plans && optimizer->names && optimizer->notes
+               ? COLLAGE_OK
+               : error_memory(error);
+}
+
 collage_status optimizer_open(const struct optimizer_settings *settings,
                               struct optimizer *optimizer, struct error *error)
 {
@@ -138,7 +152,9 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
     device_facts_read(&optimizer->device);
     optimizer->target = registry_host_target(settings->threads);
     set_conditions(optimizer);
-    collage_status status = check_names(settings->registry, settings->backends, error);
+    collage_status status = make_room(optimizer, error);
+    if (status == COLLAGE_OK)
+        status = check_names(settings->registry, settings->backends, error);
     if (status == COLLAGE_OK)
         status = cost_store_open(settings->cache_directory, &optimizer->store, error);
     if (status == COLLAGE_OK)
@@ -154,10 +170,6 @@ void optimizer_close(struct optimizer *optimizer)
         memory_free(optimizer->contestants[k].samples);
     for (size_t k = 0; k < optimizer->contestant_count; k++)
         plan_destroy(optimizer->plans[k]);
-    memory_free(optimizer->contestants);
-    memory_free(optimizer->plans);
-    memory_free(optimizer->names);
-    memory_free(optimizer->notes);
     memory_free(optimizer->transitions);
     worker_destroy(optimizer->worker);
     oracle_destroy(optimizer->oracle);

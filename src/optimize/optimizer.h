@@ -54,10 +54,11 @@ struct optimizer {
     size_t transition_count, transition_capacity;
     double *switch_ns;
     struct key_table *known; /* costs by key, of this run */
+    /* The final race, one element each: the mix or a given plan, and two for each library. */
     struct contestant *contestants;
-    struct plan **plans; /* those of the contestants that are plans, NULL for libraries alone */
+    struct plan **plans; /* what is ours: NULL for libraries alone and for given plans */
     const char **names, **notes;
-    size_t contestant_count;
+    size_t contestant_count, contestant_capacity;
     struct optimizer_counts counts;
 };
 
