@@ -92,6 +92,10 @@ collage_status dltensor_check(const DLTensor *tensor, const struct value *wanted
     }
     if (!given.data && tensor_bytes(shape) > 0)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "%s '%s' has no data", what, wanted->name);
+    if ((uintptr_t)given.data % dtype_size(shape->dtype) != 0)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "%s '%s' is not aligned to its elements: copy it first", what,
+                         wanted->name);
     *data = given.data;
     return COLLAGE_OK;
 }
@@ -146,5 +150,7 @@ collage_status collage_tensor_write(collage_context *context, const char *path,
     collage_status status = read_shape(tensor, &given, "tensor", path, error);
     if (status != COLLAGE_OK)
         return status;
+    if (!given.data && tensor_bytes(&given) > 0)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "'%s': the tensor has no data", path);
     return npy_write(path, &given, error);
 }

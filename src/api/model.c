@@ -54,6 +54,19 @@ collage_status model_wrap(struct graph *graph, const char *path, const collage_s
     return COLLAGE_OK;
 }
 
+static collage_status check_shapes(const collage_shape *shapes, size_t count, struct error *error)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (!shapes[k].name)
+            return error_set(error, COLLAGE_ERROR_ARGUMENT, "shape %zu names no input", k);
+        if (shapes[k].rank < 0 || shapes[k].rank > COLLAGE_MAX_RANK)
+            return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                             "the shape of '%s' has rank %d; at most %d", shapes[k].name,
+                             shapes[k].rank, COLLAGE_MAX_RANK);
+    }
+    return COLLAGE_OK;
+}
+
 collage_status collage_model_load(collage_context *context, const char *path,
                                   const collage_shape *shapes, size_t shape_count,
                                   collage_model **out)
@@ -63,7 +76,9 @@ collage_status collage_model_load(collage_context *context, const char *path,
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_model_load: a pointer is NULL");
     *out = NULL;
     struct graph *graph = NULL;
-    collage_status status = pipeline_load(path, shapes, shape_count, &graph, error);
+    collage_status status = check_shapes(shapes, shape_count, error);
+    if (status == COLLAGE_OK)
+        status = pipeline_load(path, shapes, shape_count, &graph, error);
     if (status != COLLAGE_OK)
         return status;
     return model_wrap(graph, path, shapes, shape_count, out, error);

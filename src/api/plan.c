@@ -89,6 +89,27 @@ static collage_status load_model(const char *path, const char *model_path, const
     return status;
 }
 
+/* On another machine a plan is still right (a kernel that this one cannot run is refused when the
+ * session is made), but what made it the fastest was measured elsewhere. */
+static void warn_of_other_machine(const collage_context *context, const char *path,
+                                  const struct plan *plan)
+{
+    if (!context->log)
+        return;
+    struct device_facts here;
+    device_facts_read(&here);
+    if (strcmp(plan->device, here.fingerprint) == 0)
+        return;
+    struct text line = { 0 };
+    text_format(&line,
+                "plan '%s' was made on another machine (%s; this is %s): optimize the model again "
+                "to have the fastest for this one",
+                path, plan->device_name, here.name);
+    if (!line.failed)
+        context->log(context->user, COLLAGE_LOG_WARNING, line.bytes);
+    text_free(&line);
+}
+
 collage_status collage_plan_load(collage_context *context, const char *path, const char *model_path,
                                  collage_model **model, collage_plan **plan)
 {
@@ -114,6 +135,7 @@ collage_status collage_plan_load(collage_context *context, const char *path, con
         collage_model_destroy(loaded);
         return status;
     }
+    warn_of_other_machine(context, path, (*plan)->plan);
     *model = loaded;
     return COLLAGE_OK;
 }

@@ -57,6 +57,8 @@ collage_status collage_session_run(collage_session *session, const DLTensor *inp
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
                          "the model has %u inputs and %u outputs; %zu and %zu were given",
                          graph->input_count, graph->output_count, input_count, output_count);
+    if ((input_count && !inputs) || (output_count && !outputs))
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_session_run: a pointer is NULL");
     for (uint32_t k = 0; k < graph->input_count; k++) {
         void *data;
         collage_status status =

@@ -124,6 +124,41 @@ static void test_plan_survives_saving(void **state)
     collage_model_destroy(model);
 }
 
+static void count_warnings(void *user, collage_log_level level, const char *line)
+{
+    if (level == COLLAGE_LOG_WARNING && strstr(line, "another machine"))
+        ++*(int *)user;
+}
+
+static int warnings_of_loading(const char *path)
+{
+    int warnings = 0;
+    collage_context_options options = { .struct_size = sizeof options,
+                                        .cache_directory = folder,
+                                        .log = count_warnings,
+                                        .user = &warnings };
+    struct fixture own;
+    assert_int_equal(collage_context_create(&options, &own.context), COLLAGE_OK);
+    check(&own, collage_plan_load(own.context, path, NULL, &own.model, &own.plan));
+    collage_plan_destroy(own.plan);
+    collage_model_destroy(own.model);
+    collage_context_destroy(own.context);
+    return warnings;
+}
+
+static void test_plan_of_another_machine_says_so(void **state)
+{
+    struct fixture *fixture = *state;
+    check(fixture, collage_plan_save(fixture->context, fixture->model, fixture->plan, plan_path));
+    assert_int_equal(warnings_of_loading(plan_path), 0);
+    json_t *json = json_load_file(plan_path, 0, NULL);
+    assert_non_null(json);
+    json_object_set_new(json, "device", json_string("0123456789abcdef0123456789abcdef"));
+    assert_int_equal(json_dump_file(json, plan_path, 0), 0);
+    json_decref(json);
+    assert_int_equal(warnings_of_loading(plan_path), 1);
+}
+
 static void test_verification_passes(void **state)
 {
     struct fixture *fixture = *state;
@@ -154,6 +189,12 @@ static void test_wrong_shapes_are_refused(void **state)
     input.strides = transposed;
     assert_int_equal(collage_session_run(session, &input, 1, &output, 1), COLLAGE_ERROR_ARGUMENT);
     assert_int_equal(collage_session_run(session, &input, 0, &output, 1), COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_session_run(session, NULL, 1, &output, 1), COLLAGE_ERROR_ARGUMENT);
+    input.strides = NULL;
+    assert_int_equal(collage_session_run(session, &input, 1, NULL, 1), COLLAGE_ERROR_ARGUMENT);
+    input.byte_offset = 2;
+    assert_int_equal(collage_session_run(session, &input, 1, &output, 1), COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_session_message(session), "aligned"));
     collage_session_destroy(session);
 }
 
@@ -291,6 +332,17 @@ static void test_bad_arguments_have_messages(void **state)
                      COLLAGE_ERROR_IO);
     assert_non_null(strstr(collage_context_message(fixture->context), "/nonexistent.onnx"));
     assert_null(model);
+    collage_shape shape = { .name = NULL, .rank = 4, .dims = { 1, 3, 32, 32 } };
+    assert_int_equal(collage_model_load(fixture->context, model_path, &shape, 1, &model),
+                     COLLAGE_ERROR_ARGUMENT);
+    shape = (collage_shape){ .name = "input", .rank = COLLAGE_MAX_RANK + 1 };
+    assert_int_equal(collage_model_load(fixture->context, model_path, &shape, 1, &model),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_context_message(fixture->context), "rank 9"));
+    int64_t one = 1;
+    DLTensor empty = dense(NULL, &one, 1);
+    assert_int_equal(collage_tensor_write(fixture->context, plan_path, &empty),
+                     COLLAGE_ERROR_ARGUMENT);
     assert_int_equal(collage_context_create(NULL, NULL), COLLAGE_ERROR_ARGUMENT);
 }
 
@@ -323,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_gives_the_expected_values),
         cmocka_unit_test(test_plan_survives_saving),
+        cmocka_unit_test(test_plan_of_another_machine_says_so),
         cmocka_unit_test(test_verification_passes),
         cmocka_unit_test(test_wrong_shapes_are_refused),
         cmocka_unit_test(test_sessions_run_in_several_threads),
