@@ -12,7 +12,7 @@
 
 #include <sqlite3.h>
 
-enum { SCHEMA_VERSION = 1, BUSY_MILLISECONDS = 20000 };
+enum { BUSY_MILLISECONDS = 20000 };
 
 /* The conditions lead both keys, so that one scan lists what a machine knows of a library. */
 static const char schema[] =
@@ -120,6 +120,14 @@ static int open_database(struct cost_store *store)
     return code;
 }
 
+/* SQLite's user_version, not 0: follows from the schema, so that nobody has to remember to raise
+ * it.
+ */
+static long schema_version(void)
+{
+    return (long)(hash_of(schema, sizeof schema).low & 0x3fffffff) + 1;
+}
+
 static collage_status prepare_schema(struct cost_store *store, struct error *error)
 {
     char version[16];
@@ -128,16 +136,17 @@ static collage_status prepare_schema(struct cost_store *store, struct error *err
         code = query_text(store, "PRAGMA user_version", version, sizeof version);
     if (code == SQLITE_OK && strcmp(version, "0") == 0) {
         char set_version[64];
-        snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", SCHEMA_VERSION);
+        snprintf(set_version, sizeof set_version, "PRAGMA user_version = %ld", schema_version());
         code = run_sql(store, schema);
         if (code == SQLITE_OK)
             code = run_sql(store, set_version);
-    } else if (code == SQLITE_OK && strtol(version, NULL, 10) != SCHEMA_VERSION) {
+    } else if (code == SQLITE_OK && strtol(version, NULL, 10) != schema_version()) {
         run_sql(store, "ROLLBACK");
-        return error_set(error, COLLAGE_ERROR_FORMAT,
-                         "cost store '%s' has format %s, this version of Collage writes %d: remove "
-                         "it, or use another cache directory",
-                         store->path, version, SCHEMA_VERSION);
+        return error_set(
+            error, COLLAGE_ERROR_FORMAT,
+            "cost store '%s' was made by another version of Collage (format %s): remove "
+            "it, or use another cache directory",
+            store->path, version);
     }
     if (code == SQLITE_OK)
         code = run_sql(store, "COMMIT");

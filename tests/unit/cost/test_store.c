@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "base/file.h"
 #include "cost/races.h"
 
@@ -297,6 +299,27 @@ static void test_other_format_is_refused(void **state)
     assert_non_null(strstr(error.text, "format 99"));
 }
 
+/* The first format had version 1 and fewer columns. */
+static void test_older_schema_is_refused_by_name(void **state)
+{
+    struct fixture *f = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/costs.sqlite", f->directory);
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database,
+                                  "CREATE TABLE costs (device TEXT, key TEXT);"
+                                  "PRAGMA user_version = 1;",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(database);
+    struct cost_store *store = NULL;
+    struct error error = { 0 };
+    assert_int_equal(cost_store_open(f->directory, &store, &error), COLLAGE_ERROR_FORMAT);
+    assert_non_null(strstr(error.text, "another version of Collage"));
+    assert_non_null(strstr(error.text, "remove it"));
+}
+
 static void test_unwritable_directory(void **state)
 {
     struct fixture *f = *state;
@@ -402,6 +425,7 @@ int main(void)
         CASE(test_damaged_header_is_set_aside),
         CASE(test_damaged_page_is_set_aside),
         CASE(test_other_format_is_refused),
+        CASE(test_older_schema_is_refused_by_name),
         CASE(test_unwritable_directory),
         CASE(test_in_memory),
         CASE(test_out_of_memory),
