@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* collage: the command. Each row of the table is a file of this folder. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -76,8 +78,22 @@ static int dispatch(int argc, char **argv)
     return EXIT_BAD_INPUT;
 }
 
+/* Whoever started us may have closed the standard streams (`2>&-`). The next file or socket would
+ * take their numbers and receive what is printed. Writing to these placeholders fails, as it
+ * should.
+ */
+static void hold_standard_streams(void)
+{
+    int descriptor = STDIN_FILENO;
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO)
+        descriptor = open("/dev/null", O_RDONLY);
+    if (descriptor > STDERR_FILENO)
+        close(descriptor);
+}
+
 int main(int argc, char **argv)
 {
+    hold_standard_streams();
     int status = dispatch(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
         complain(NULL, "standard output cannot be written: %s", strerror(errno));

@@ -2,6 +2,7 @@
 /* collage optimize: a model becomes a plan. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "output.h"
 #include "shapes.h"
@@ -86,6 +87,18 @@ static int optimize_to(const struct settings *settings, const char *path, const 
     return result;
 }
 
+/* `optimize m.onnx -o m.onnx` must not cost anybody a model. */
+static int check_not_model(const char *model, const char *output)
+{
+    struct stat a, b;
+    if (stat(model, &a) != 0 || stat(output, &b) != 0 || a.st_dev != b.st_dev ||
+        a.st_ino != b.st_ino)
+        return EXIT_OK;
+    complain(command_optimize.name, "--output: '%s' is the model; give another name for the plan",
+             output);
+    return EXIT_BAD_INPUT;
+}
+
 static int run(const void *data, const struct operands *operands)
 {
     const struct settings *settings = data;
@@ -98,6 +111,8 @@ static int run(const void *data, const struct operands *operands)
         result = EXIT_FAILED;
     } else {
         result = output_check(command_optimize.name, output);
+        if (result == EXIT_OK)
+            result = check_not_model(path, output);
         if (result == EXIT_OK)
             result = optimize_to(settings, path, output);
     }

@@ -187,14 +187,37 @@ static int run_session(struct job *job, int32_t runs, bool profile)
 }
 
 /* Names come from the model: what is no plain file name in them becomes '_'. */
-static int write_output(struct job *job, const struct tensor *tensor, const char *folder)
+static void plain_name(const struct tensor *tensor, char *name, size_t size)
 {
-    char name[128], *path;
-    clean_text(name, sizeof name, tensor->info.name);
+    clean_text(name, size, tensor->info.name);
     for (char *c = name; *c; c++)
         if (*c == '/' || (*c == '.' && c == name))
             *c = '_';
-    if (asprintf(&path, "%s/%s.npy", folder, name) < 0)
+}
+
+/* Are two outputs the same as file names? Then each gets its number behind its name. */
+static bool names_clash(const struct job *job)
+{
+    for (size_t k = 1; k < job->output_count; k++) {
+        char name[128], other[128];
+        plain_name(&job->outputs[k], name, sizeof name);
+        for (size_t j = 0; j < k; j++) {
+            plain_name(&job->outputs[j], other, sizeof other);
+            if (strcmp(other, name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int write_output(struct job *job, size_t index, const char *folder)
+{
+    const struct tensor *tensor = &job->outputs[index];
+    char name[128], number[32] = "", *path;
+    plain_name(tensor, name, sizeof name);
+    if (names_clash(job))
+        snprintf(number, sizeof number, "-%zu", index);
+    if (asprintf(&path, "%s/%s%s.npy", folder, name, number) < 0)
         return out_of_memory();
     collage_status status = collage_tensor_write(job->context, path, &tensor->dl);
     int result = status == COLLAGE_OK ? EXIT_OK : complain_of(job->context, status);
@@ -224,7 +247,7 @@ static int run_job(struct job *job, const struct settings *settings, const char 
     result = run_session(job, runs, settings->profile);
     for (size_t k = 0; k < job->output_count && result == EXIT_OK; k++) {
         if (settings->output)
-            result = write_output(job, &job->outputs[k], settings->output);
+            result = write_output(job, k, settings->output);
         else
             tensor_print_summary(&job->outputs[k], stdout);
     }

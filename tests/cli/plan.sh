@@ -89,6 +89,38 @@ mv tiny_cnn.onnx gone.onnx
 bad "tiny_cnn.onnx" run tiny_cnn.plan.json
 mv gone.onnx tiny_cnn.onnx
 
+# The model is not overwritten by its plan, also under another name.
+ln -s tiny_cnn.onnx link.onnx
+cp tiny_cnn.onnx before.onnx
+for name in tiny_cnn.onnx link.onnx ../home/tiny_cnn.onnx; do
+    bad "is the model" optimize tiny_cnn.onnx -o "$name" --backends reference
+done
+holds "the model is untouched" cmp tiny_cnn.onnx before.onnx
+
+# Outputs "a/b" = Relu(x) and "a_b" = Neg(x) do not share a file.
+printf '\010\010:Y\012\016\012\001x\022\003a/b"\004Relu\012\015\012\001x\022\003a_b"\003Neg' >twins.onnx
+for name in x a/b a_b; do
+    case $name in x) field='Z\017\012\001' ;; *) field='b\021\012\003' ;; esac
+    [ $name = x ] && printf '\022\001g' >>twins.onnx
+    printf "$field$name"'\022\012\012\010\010\001\022\004\012\002\010\002' >>twins.onnx
+done
+printf 'B\004\012\000\020\021' >>twins.onnx
+good "twins.plan.json" optimize twins.onnx -t1 --backends reference --budget 5 -q
+mkdir twins
+npy twin.npy '<f4' '(2,)' 0
+printf '\000\000\200\077\000\000\000\300' >>twin.npy # 1 and -2
+good "twins/a_b-1.npy" run twins.plan.json -i x=twin.npy -o twins
+holds "each output has a file" [ "$(ls twins | tr '\n' ' ')" = "a_b-0.npy a_b-1.npy " ]
+holds "they differ" [ "$(cmp -s twins/a_b-0.npy twins/a_b-1.npy; echo $?)" = 1 ]
+
+# Without standard error or output: what is printed must not end in a file or a worker's socket.
+"$collage" optimize tiny_cnn.onnx -t1 --backends reference --budget 5 -o closed.plan.json \
+    --remeasure >"$work/out" 2>&-
+holds "optimize works without standard error" [ $? = 0 ]
+"$collage" run closed.plan.json >&- 2>"$work/err"
+holds "a closed standard output is noticed" [ $? = 2 ]
+good "^output:" run closed.plan.json
+
 # Ctrl-C: a clean stop, with no plan.
 timeout --preserve-status --signal=INT 0.5 "$collage" optimize tiny_transformer.onnx --remeasure \
     --quiet >"$work/out" 2>"$work/err"
