@@ -110,7 +110,8 @@ static void renumber_nodes(struct graph *graph, const struct walk *walk, struct 
 {
     for (size_t i = 0; i < walk->count; i++)
         sorted[i] = graph->nodes[walk->order[i]];
-    memcpy(graph->nodes, sorted, walk->count * sizeof *sorted);
+    if (walk->count > 0) /* without nodes there is no array */
+        memcpy(graph->nodes, sorted, walk->count * sizeof *sorted);
     graph->node_count = walk->count;
     for (size_t n = 0; n < walk->count; n++) {
         collage_node *base = &graph->nodes[n].base;

@@ -47,6 +47,28 @@ static void compact_sorts_and_drops(void **state)
     graph_destroy(graph);
 }
 
+static void compact_takes_graphs_without_nodes(void **state)
+{
+    (void)state;
+    struct error error = { 0 };
+    static const char *const texts[] = {
+        "graph \"through\" {\n  input %x: float32[2]\n  output %x\n}\n",
+        "graph \"unused\" {\n"
+        "  input %x: float32[2]\n"
+        "  const %one: float32[1] = {1.0}\n"
+        "  output %x\n"
+        "}\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct graph *graph = parse(texts[i]);
+        assert_int_equal(graph_compact(graph, &error), COLLAGE_OK);
+        assert_int_equal(graph->node_count, 0);
+        assert_int_equal(graph->value_count, 1);
+        assert_int_equal(graph_verify(graph, &error), COLLAGE_OK);
+        graph_destroy(graph);
+    }
+}
+
 static void compact_finds_cycles(void **state)
 {
     (void)state;
@@ -189,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compact_keeps_a_sorted_graph),
         cmocka_unit_test(compact_sorts_and_drops),
+        cmocka_unit_test(compact_takes_graphs_without_nodes),
         cmocka_unit_test(compact_finds_cycles),
         cmocka_unit_test(uses_are_sorted_and_complete),
         cmocka_unit_test(verify_sees_what_is_broken),
