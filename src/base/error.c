@@ -48,7 +48,8 @@ void error_prefix(struct error *error, const char *format, ...)
         memcpy(error->text, old, sizeof old);
         return;
     }
-    snprintf(error->text + used, sizeof error->text - (size_t)used, ": %s", old);
+    int left = (int)sizeof error->text - used;
+    snprintf(error->text + used, (size_t)left, ": %.*s", left, old);
     make_one_line(error->text);
 }
 

@@ -3,8 +3,8 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void skip_space(struct lexer *lexer)

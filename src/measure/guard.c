@@ -16,7 +16,7 @@ static size_t zone_behind(uint64_t bytes)
 bool guarded_alloc(struct guarded *buffer, uint64_t bytes)
 {
     *buffer = (struct guarded){ 0 };
-    if (bytes > SIZE_MAX - 4 * ZONE)
+    if (bytes > SIZE_MAX - (uint64_t)4 * ZONE)
         return false;
     unsigned char *base = memory_alloc_aligned(ZONE + (size_t)bytes + zone_behind(bytes));
     if (!base)

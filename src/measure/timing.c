@@ -23,7 +23,7 @@ static const double sample_ns = 4000;   /* at least: 100 times what reading the 
 static const double aim = 0.02;         /* the interval lies within this of the median */
 static const double second_chance = 20; /* limits that a slow first run may take */
 static const double patience = 3;       /* limits until fewer than SAMPLES_MIN are enough */
-static const uint64_t small_weights = 64 * 1024; /* stay cached, or are read in no time */
+static const uint64_t small_weights = UINT64_C(64) * 1024; /* stay cached, or are read in no time */
 
 struct timing {
     struct trial *trial;

@@ -221,7 +221,8 @@ static collage_status keep_pristine(struct trial *trial, uint32_t input, struct 
 
 collage_status trial_share_pair(struct trial *trial, uint32_t pair, struct error *error)
 {
-    uint32_t output = trial->info.inplace[2 * pair], input = trial->info.inplace[2 * pair + 1];
+    const uint32_t *both = trial->info.inplace + 2 * (size_t)pair;
+    uint32_t output = both[0], input = both[1];
     collage_status status = keep_pristine(trial, input, error);
     if (status == COLLAGE_OK) {
         trial->output_pointers[output] = trial->inputs[input].data;
@@ -249,7 +250,8 @@ bool trial_writes_over(const struct trial *trial, uint32_t input)
 collage_status trial_share(struct trial *trial, struct error *error)
 {
     for (uint32_t pair = 0; pair < trial->info.inplace_count; pair++) {
-        uint32_t output = trial->info.inplace[2 * pair], input = trial->info.inplace[2 * pair + 1];
+        const uint32_t *both = trial->info.inplace + 2 * (size_t)pair;
+        uint32_t output = both[0], input = both[1];
         if (trial->output_pointers[output] != trial->outputs[output].data ||
             trial_writes_over(trial, input))
             continue; /* an alternative to a pair that is taken */

@@ -173,7 +173,8 @@ static collage_status check_pair(struct trial *trial, uint32_t pair, double *wor
                                  struct error *error)
 {
     const collage_subgraph *subgraph = trial->spec->subgraph;
-    uint32_t output = trial->info.inplace[2 * pair], input = trial->info.inplace[2 * pair + 1];
+    const uint32_t *both = trial->info.inplace + 2 * (size_t)pair;
+    uint32_t output = both[0], input = both[1];
     if (output >= subgraph->output_count || input >= subgraph->input_count)
         return error_set(error, COLLAGE_ERROR_BACKEND,
                          "the kernel names in-place pair (%u, %u), which does not exist", output,

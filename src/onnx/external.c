@@ -98,9 +98,11 @@ collage_status external_range(struct external_files *files, const char *location
     }
     const struct mapping *mapping = &files->mappings[index];
     if (offset > mapping->bytes || bytes > mapping->bytes - offset)
-        return error_set(error, COLLAGE_ERROR_FORMAT,
-                         "the weights file '%s' is too short: %zu bytes, but %llu are needed",
-                         location, mapping->bytes, (unsigned long long)(offset + bytes));
+        return error_set(
+            error, COLLAGE_ERROR_FORMAT,
+            "the weights file '%s' is too short: %zu bytes, but %llu from byte %llu on "
+            "are needed",
+            location, mapping->bytes, (unsigned long long)bytes, (unsigned long long)offset);
     *data = mapping->data ? (const char *)mapping->data + offset : NULL;
     return COLLAGE_OK;
 }

@@ -105,7 +105,7 @@ static void add_frontier(struct brancher *brancher, const uint32_t *key)
     const struct graph *graph = brancher->table->graph;
     const struct graph_uses *uses = brancher->table->uses;
     const uint32_t *pairs = key + KEY_HEAD + key[KEY_WORDS];
-    for (uint32_t k = 0; k < key[KEY_LIVE]; k++)
+    for (size_t k = 0; k < key[KEY_LIVE]; k++)
         for (uint32_t u = uses->first[pairs[2 * k]]; u < uses->first[pairs[2 * k] + 1]; u++)
             if (!key_covers(key, uses->users[u]) &&
                 first_ancestor(graph, key, uses->users[u]) == uses->users[u])

@@ -87,7 +87,7 @@ static const struct place_port *find_input(const struct place_option *option, va
 
 static void add_pair(struct solver *solver, uint32_t *live, value_id value, uint32_t slot)
 {
-    uint32_t k = (*live)++;
+    size_t k = (*live)++;
     for (; k > 0 && solver->pairs[2 * k - 2] > value; k--)
         memcpy(solver->pairs + 2 * k, solver->pairs + 2 * k - 2, 2 * sizeof(uint32_t));
     solver->pairs[2 * k] = value;
@@ -99,7 +99,7 @@ static bool take_inputs(struct solver *solver, const uint32_t *key,
                         const struct place_option *option, uint32_t *live, double *cost)
 {
     const uint32_t *pairs = key + KEY_HEAD + key[KEY_WORDS];
-    for (uint32_t k = 0; k < key[KEY_LIVE]; k++) {
+    for (size_t k = 0; k < key[KEY_LIVE]; k++) {
         value_id value = pairs[2 * k];
         uint32_t slot = pairs[2 * k + 1];
         const struct place_port *port = find_input(option, value);
@@ -173,7 +173,7 @@ static collage_status extend(struct solver *solver, const struct state *state, c
     solver->key[KEY_LAST] = last;
     solver->key[KEY_LIVE] = live;
     size_t head = KEY_HEAD + (size_t)solver->key[KEY_WORDS];
-    memcpy(solver->key + head, solver->pairs, 2 * live * sizeof *solver->pairs);
+    memcpy(solver->key + head, solver->pairs, 2 * (size_t)live * sizeof *solver->pairs);
     struct level *level = &solver->levels[covered + option->node_count];
     collage_status status =
         level_insert(level, &next, solver->key, head + 2 * (size_t)live, solver->error);
@@ -198,7 +198,7 @@ static collage_status start(struct solver *solver)
             add_pair(solver, &live, value, slot_make(0, 0));
     }
     solver->key[KEY_LIVE] = live;
-    memcpy(solver->key + KEY_HEAD, solver->pairs, 2 * live * sizeof *solver->pairs);
+    memcpy(solver->key + KEY_HEAD, solver->pairs, 2 * (size_t)live * sizeof *solver->pairs);
     return level_insert(&solver->levels[0], &state, solver->key, KEY_HEAD + 2 * (size_t)live,
                         solver->error);
 }

@@ -159,7 +159,7 @@ static void test_too_many_layouts(void **state)
     (void)state;
     struct fixture f;
     open_chain(&f);
-    char tag[16];
+    char tag[32];
     add(&f, 1, 1, 1, 10, "", "");
     add(&f, 1, 2, 1, 10, "", "");
     for (int k = 0; k < 30; k++) {
