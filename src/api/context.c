@@ -34,8 +34,7 @@ static char *beside_library(const char *relative)
 {
     Dl_info info;
     char folder[PATH_MAX];
-    if (!dladdr(&anchor, &info) || !info.dli_fname ||
-        !realpath(info.dli_fname, folder))
+    if (!dladdr(&anchor, &info) || !info.dli_fname || !realpath(info.dli_fname, folder))
         return memory_copy_string(relative);
     char *slash = strrchr(folder, '/');
     if (slash)
