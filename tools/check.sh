@@ -41,7 +41,7 @@ count() {
 run_tests() {
     results="$PWD/$log/tests-$1.xml"
     outcome=0
-    ctest --preset "$1" --output-junit "$results" || outcome=$?
+    ctest --preset "$1" --parallel "$(nproc)" --output-junit "$results" || outcome=$?
     failed=$((failed + $(count failures "$results")))
     skipped=$((skipped + $(count skipped "$results") + $(count disabled "$results")))
     passed=$((passed + $(count tests "$results") - $(count failures "$results") -

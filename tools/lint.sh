@@ -12,4 +12,4 @@ folders = tuple(f"{root}/{name}/" for name in ("src", "cli", "backends", "exampl
 files = {row["file"] for row in json.load(open(sys.argv[1]))}
 print("\n".join(sorted(name for name in files if name.startswith(folders))))
 END
-    xargs -r -d '\n' -n 4 -P "$(nproc)" clang-tidy --quiet -p "$build"
+    xargs -r -d '\n' -n 2 -P "$(nproc)" clang-tidy --quiet -p "$build"
