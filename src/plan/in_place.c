@@ -37,7 +37,7 @@ static void share_step(struct plan *plan, const struct cost *cost, const uint32_
                        const uint32_t *last_reads, uint32_t step_index)
 {
     const struct plan_step *step = &plan->steps[step_index];
-    for (uint32_t k = 0; k < cost->inplace_count && k < 4; k++) {
+    for (size_t k = 0; k < cost->inplace_count && k < 4; k++) {
         uint32_t output = cost->inplace[2 * k], input = cost->inplace[2 * k + 1];
         if (output < step->output_count && input < step->input_count &&
             is_safe(plan, writers, last_reads, step_index, input, output))
