@@ -104,7 +104,8 @@ static OrtStatus *share_arena(const collage_backend *backend)
 static collage_status create_environment(collage_backend *backend, collage_message *message)
 {
     const struct ort_api *ort = &backend->ort;
-    OrtStatus *failed = ort->CreateEnv(ORT_LOG_ERROR, "collage", &backend->env);
+    /* It logs to standard error. Its errors come back as statuses, too, and the host tells them. */
+    OrtStatus *failed = ort->CreateEnv(ORT_LOG_FATAL, "collage", &backend->env);
     if (!failed)
         failed = ort->DisableTelemetryEvents(backend->env);
     if (!failed)

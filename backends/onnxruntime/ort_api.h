@@ -26,7 +26,7 @@ typedef struct OrtAllocator OrtAllocator;
 typedef struct OrtArenaCfg OrtArenaCfg;
 
 /* Values of its enumerations that are used. Element types are ONNX's, as collage_dtype's. */
-enum { ORT_LOG_ERROR = 3, ORT_SEQUENTIAL = 0, ORT_OPTIMIZE_ALL = 99 };
+enum { ORT_LOG_FATAL = 4, ORT_SEQUENTIAL = 0, ORT_OPTIMIZE_ALL = 99 };
 enum { ORT_ALLOCATOR_DEVICE = 0, ORT_ALLOCATOR_ARENA = 1, ORT_MEMORY_DEFAULT = 0 };
 
 #define ORT_FUNCTIONS(ROW)                                                                         \

@@ -89,6 +89,18 @@ mv tiny_cnn.onnx gone.onnx
 bad "tiny_cnn.onnx" run tiny_cnn.plan.json
 mv gone.onnx tiny_cnn.onnx
 
+# Ids that no table has: one line, also from a library that likes to log.
+npy ids.npy '<i8' '(1, 16)' 120
+printf '\377\377\377\377\377\377\377\177' >>ids.npy
+for backend in reference onnxruntime; do
+    "$collage" backends | grep -q "^$backend .*available\$" || continue
+    good "ids.plan.json" optimize tiny_transformer.onnx -t1 -b $backend --budget 5 -q -o ids.plan.json
+    run run ids.plan.json -i input_ids=ids.npy
+    holds "$backend refuses wrong ids (exit status $status)" [ "$status" = 2 -o "$status" = 3 ]
+    holds "$backend says so in one line" [ "$(wc -l <"$work/err")" = 1 ]
+    holds "$backend names the index" grep -q 9223372036854775807 "$work/err"
+done
+
 # The model is not overwritten by its plan, also under another name.
 ln -s tiny_cnn.onnx link.onnx
 cp tiny_cnn.onnx before.onnx
