@@ -99,7 +99,7 @@ static collage_status check_in_place(struct unit *u, const collage_kernel_info *
     for (uint32_t o = 0; o < u->step->output_count; o++) {
         uint32_t shares = u->context->plan->tensors[u->step->outputs[o]].shares;
         bool allowed = shares == GRAPH_NONE;
-        for (uint32_t k = 0; k < info->inplace_count && k < 4 && !allowed; k++)
+        for (size_t k = 0; k < info->inplace_count && k < 4 && !allowed; k++)
             allowed = info->inplace[2 * k] == o &&
                       info->inplace[2 * k + 1] < u->step->input_count &&
                       u->step->inputs[info->inplace[2 * k + 1]] == shares;

@@ -33,8 +33,9 @@ struct session_profile session_step_profile(const struct session *session, uint3
         times[run] = row[index + 1] - row[index];
     }
     qsort(times, count, sizeof *times, compare_times);
-    double middle = (double)times[count / 2];
+    size_t half = count / 2;
+    double middle = (double)times[half];
     if (count % 2 == 0)
-        middle = (middle + (double)times[count / 2 - 1]) / 2;
+        middle = (middle + (double)times[half - 1]) / 2;
     return (struct session_profile){ (double)times[0], middle };
 }
