@@ -106,6 +106,16 @@ collage_status optimizer_write_results(struct optimizer *optimizer, size_t chose
 collage_status optimizer_write_verification(const struct optimizer *optimizer,
                                             collage_verification *result, struct error *error);
 
+/*
+ * Internal to optimize/. Which contestant becomes the plan, by paired ratios: medians of unpaired
+ * samples tell as much about the machine's phases as about the contestants. The mix, which comes
+ * first, must beat the best single library beyond the noise: the whole 95 % interval must speak for
+ * it. So no mix is chosen for luck, none is slower than a library alone, and where there is nothing
+ * to gain the plan is the simple one. SIZE_MAX if no contestant finished.
+ */
+collage_status optimizer_find_winner(struct optimizer *optimizer, size_t *winner,
+                                     struct error *error);
+
 /* Internal to optimize/: the reference runs, and a measuring worker starts, when first needed: a
  * second run that finds all in the store needs neither. */
 collage_status optimizer_need_reference(struct optimizer *optimizer, struct error *error);

@@ -84,14 +84,8 @@ static collage_status become_plan(struct optimizer *optimizer, size_t index, boo
     return status;
 }
 
-/*
- * By paired ratios: medians of unpaired samples tell as much about the machine's phases as about
- * the contestants. The mix, which comes first, must beat the best single library beyond the noise:
- * the whole 95 % interval must speak for it. So no mix is chosen for luck, none is slower than a
- * library alone, and where there is nothing to gain the plan is the simple one. SIZE_MAX if no
- * contestant finished.
- */
-static collage_status find_winner(struct optimizer *optimizer, size_t *winner, struct error *error)
+collage_status optimizer_find_winner(struct optimizer *optimizer, size_t *winner,
+                                     struct error *error)
 {
     *winner = SIZE_MAX;
     for (size_t k = optimizer->contestant_count; k-- > 0;) {
@@ -167,7 +161,7 @@ collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **
                                      struct error *error)
 {
     size_t winner;
-    collage_status status = find_winner(optimizer, &winner, error);
+    collage_status status = optimizer_find_winner(optimizer, &winner, error);
     if (status != COLLAGE_OK)
         return status;
     if (winner == SIZE_MAX) {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which contestant of the final race becomes the plan; the table of costs by key. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "optimize/key_table.h"
+#include "optimize/optimizer.h"
+
+enum { ROUNDS = 60, MOST = 4 };
+
+/* A race: the time of each contestant in a phase of the machine that slows all of them. */
+struct race {
+    double times[MOST]; /* 0: it is out of the race */
+    double noise[MOST]; /* relative, alternating from round to round */
+    size_t count, winner;
+    const char *what;
+};
+
+static const struct race races[] = {
+    { { 90, 100, 110 }, { 0.01, 0.01, 0.01 }, 3, 0, "the mix is faster" },
+    { { 105, 100, 110 }, { 0.01, 0.01, 0.01 }, 3, 1, "the mix is slower" },
+    { { 100, 110, 95 }, { 0.01, 0.01, 0.01 }, 3, 2, "the last library is the fastest" },
+    { { 100, 100, 110 }, { 0.2, 0.2, 0.01 }, 3, 1, "the mix is as fast as a library" },
+    { { 99.9, 100, 110 }, { 0.3, 0.1, 0.01 }, 3, 1, "the mix leads by less than the noise" },
+    { { 0, 100, 90 }, { 0, 0.01, 0.01 }, 3, 2, "the mix crashed" },
+    { { 100, 0, 0 }, { 0.01, 0, 0 }, 3, 0, "all libraries crashed" },
+    { { 0, 0 }, { 0, 0 }, 2, SIZE_MAX, "all crashed" },
+};
+
+static void the_mix_must_prove_itself(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < sizeof races / sizeof *races; r++) {
+        const struct race *race = &races[r];
+        static double samples[MOST][ROUNDS];
+        static struct plan any; /* only whether there is one counts */
+        struct contestant contestants[MOST] = { { 0 } };
+        struct plan *plans[MOST];
+        for (size_t c = 0; c < race->count; c++) {
+            plans[c] = &any;
+            if (race->times[c] <= 0) {
+                snprintf(contestants[c].failure, sizeof contestants[c].failure, "crashed");
+                continue;
+            }
+            for (int k = 0; k < ROUNDS; k++) {
+                double phase = k / 10 % 2 ? 1.7 : 1;
+                double sign = (k + (int)c) % 2 ? 1 : -1;
+                samples[c][k] = race->times[c] * phase * (1 + sign * race->noise[c]);
+            }
+            contestants[c].samples = samples[c];
+            contestants[c].sample_count = ROUNDS;
+        }
+        struct optimizer optimizer = { .contestants = contestants,
+                                       .plans = plans,
+                                       .contestant_count = race->count };
+        struct error error = { 0 };
+        size_t winner = 99;
+        assert_int_equal(optimizer_find_winner(&optimizer, &winner, &error), COLLAGE_OK);
+        if (winner != race->winner)
+            fail_msg("%s: contestant %zu won", race->what, winner);
+    }
+}
+
+static void costs_are_found_by_key(void **state)
+{
+    (void)state;
+    enum { KEYS = 5000 };
+    struct key_table *table = key_table_create();
+    assert_non_null(table);
+    for (uint64_t k = 0; k < KEYS; k++) { /* many keys share the low bits: they must be probed */
+        struct cost cost = { .cost_ns = (double)k };
+        struct hash key = { k / 4, k };
+        assert_null(key_table_find(table, key));
+        assert_true(key_table_put(table, key, &cost));
+    }
+    struct cost replaced = { .cost_ns = -1 };
+    assert_true(key_table_put(table, (struct hash){ 0, 1 }, &replaced));
+    assert_int_equal(key_table_count(table), KEYS);
+    for (uint64_t k = 0; k < KEYS; k++) {
+        const struct cost *cost = key_table_find(table, (struct hash){ k / 4, k });
+        assert_non_null(cost);
+        assert_true(cost->cost_ns == (k == 1 ? -1 : (double)k));
+    }
+    key_table_destroy(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_mix_must_prove_itself),
+        cmocka_unit_test(costs_are_found_by_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
