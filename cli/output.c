@@ -71,8 +71,9 @@ int output_open(const char *command, const char *path, struct output *output)
 
 int output_commit(const char *command, struct output *output)
 {
+    errno = 0;
     bool written = fflush(output->file) == 0 && !ferror(output->file);
-    int problem = written ? 0 : errno;
+    int problem = written ? 0 : errno ? errno : EIO; /* EIO: an earlier write failed */
     if (fclose(output->file) != 0 && !problem)
         problem = errno;
     if (!problem && rename(output->temporary, output->path) != 0)

@@ -43,8 +43,10 @@ static int report_to(collage_context *context, const collage_model *model, const
     }
     collage_status status = collage_plan_report(context, model, plan, format, write_to_file,
                                                 path ? output.file : stdout);
-    if (status == COLLAGE_OK)
-        return path ? output_commit(command_show.name, &output) : EXIT_OK;
+    if (status == COLLAGE_OK && !path)
+        return EXIT_OK;
+    if (path && (status == COLLAGE_OK || ferror(output.file)))
+        return output_commit(command_show.name, &output); /* names the file if it fails */
     if (path)
         output_abort(&output);
     return complain_of(context, status);

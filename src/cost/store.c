@@ -233,6 +233,15 @@ static collage_status open_in_memory(struct cost_store *store, struct error *err
     return store->path ? open_file(store, error) : error_memory(error);
 }
 
+static collage_status make_directory(const char *directory, struct error *error)
+{
+    struct error own = { 0 };
+    collage_status status = file_make_directory(directory, &own);
+    if (status == COLLAGE_ERROR_IO)
+        return error_set(error, status, "%s; set COLLAGE_CACHE to another", own.text);
+    return status == COLLAGE_OK ? status : error_set(error, status, "%s", own.text);
+}
+
 collage_status cost_store_open(const char *directory, struct cost_store **out, struct error *error)
 {
     *out = NULL;
@@ -241,7 +250,7 @@ collage_status cost_store_open(const char *directory, struct cost_store **out, s
         return error_memory(error);
     collage_status status = COLLAGE_OK;
     if (directory) {
-        status = file_make_directory(directory, error);
+        status = make_directory(directory, error);
         if (status == COLLAGE_OK)
             status = open_locked(store, directory, error);
     } else {

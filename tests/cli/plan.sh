@@ -48,6 +48,16 @@ holds "show draws an SVG" grep -q '<svg' picture.svg
 run show tiny_cnn.plan.json -o picture.dot
 holds "show writes Graphviz source" grep -q 'digraph' picture.dot
 
+# A disk that is full before the picture is whole: as if by a limit on the size of files.
+(
+    trap '' XFSZ
+    ulimit -f 1
+    exec "$collage" show tiny_cnn.plan.json -o full.svg
+) >"$work/out" 2>"$work/err"
+holds "a full disk is bad output" [ $? = 2 ]
+holds "the message names the picture" grep -q "'full.svg' cannot be written: File too large" "$work/err"
+holds "no half of a picture is left" [ -z "$(ls | grep full)" ]
+
 # A plan and its model that have moved.
 mkdir moved
 cp tiny_cnn.plan.json moved

@@ -332,6 +332,7 @@ static void test_unwritable_directory(void **state)
     assert_int_equal(cost_store_open(path, &store, &error), COLLAGE_ERROR_IO);
     assert_null(store);
     assert_non_null(strstr(error.text, path));
+    assert_non_null(strstr(error.text, "COLLAGE_CACHE"));
     error_clear(&error);
     assert_int_equal(cost_store_open("/proc/self", &store, &error), COLLAGE_ERROR_IO);
     assert_non_null(strstr(error.text, "/proc/self"));
