@@ -72,6 +72,15 @@ static double node_work(const struct graph *graph, const struct node *node)
     return 0;
 }
 
+/* Names come from the model: what they hold must not steer a terminal. */
+static void print_name(const char *name, struct text *out)
+{
+    for (; *name; name++) {
+        char c = (unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name;
+        text_append(out, &c, 1);
+    }
+}
+
 static void print_ports(const struct graph *graph, const char *what, const value_id *ids,
                         uint32_t count, struct text *out)
 {
@@ -79,8 +88,9 @@ static void print_ports(const struct graph *graph, const char *what, const value
     for (uint32_t k = 0; k < count; k++) {
         const struct value *value = &graph->values[ids[k]];
         dims_print(value->tensor.dims, value->tensor.rank, dims, sizeof dims);
-        text_format(out, "%-11s %s: %s %s\n", what, value->name, dtype_name(value->tensor.dtype),
-                    dims);
+        text_format(out, "%-11s ", what);
+        print_name(value->name, out);
+        text_format(out, ": %s %s\n", dtype_name(value->tensor.dtype), dims);
     }
 }
 
@@ -113,7 +123,9 @@ void graph_print_summary(const struct graph *graph, struct text *out)
     }
     for (size_t n = 0; n < graph->node_count; n++)
         work += node_work(graph, &graph->nodes[n]);
-    text_format(out, "graph       %s\n", graph->name);
+    text_string(out, "graph       ");
+    print_name(graph->name, out);
+    text_string(out, "\n");
     print_ports(graph, "input", graph->inputs, graph->input_count, out);
     print_ports(graph, "output", graph->outputs, graph->output_count, out);
     text_format(out, "nodes       %zu\n", graph->node_count);

@@ -126,6 +126,19 @@ static void summary_counts(void **state)
     graph_destroy(graph);
 }
 
+static void summary_cannot_steer_a_terminal(void **state)
+{
+    (void)state;
+    struct graph *graph = parse("graph \"g\\x1b[31m\" { input %\"a\\x0ab\": float32[2] "
+                                "%y: float32[2] = Relu(%\"a\\x0ab\") output %y }");
+    struct text text = { 0 };
+    graph_print_summary(graph, &text);
+    assert_non_null(strstr(text.bytes, "graph       g?[31m\n"));
+    assert_non_null(strstr(text.bytes, "a?b: float32 2\n"));
+    text_free(&text);
+    graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +147,7 @@ int main(void)
         cmocka_unit_test(errors_name_the_place),
         cmocka_unit_test(every_prefix_is_an_error),
         cmocka_unit_test(summary_counts),
+        cmocka_unit_test(summary_cannot_steer_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
