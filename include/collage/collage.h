@@ -12,10 +12,11 @@
  * the last call that succeeded is kept in the context: collage_context_message(). The library never
  * prints, aborts or exits. Ownership: what a `_create`, `_load` or `collage_optimize` returns
  * belongs to the caller and is freed by the matching `_destroy`, which takes NULL. A context must
- * outlive what was made with it, a model and a plan the sessions made of them. Threads: one context (and the models and plans made with it) is
- * used by one thread at a time. Sessions are independent: several sessions of one plan may run in
- * several threads at once, one thread a session. Sized structs: fill `struct_size` with sizeof;
- * fields are only ever appended, and zero means "default".
+ * outlive what was made with it, a model and a plan the sessions made of them. Threads: one context
+ * (and the models and plans made with it) is used by one thread at a time. Sessions are
+ * independent: several sessions of one plan may run in several threads at once, one thread a
+ * session. Sized structs: fill `struct_size` with sizeof; fields are only ever appended, and zero
+ * means "default".
  */
 #ifndef COLLAGE_COLLAGE_H
 #define COLLAGE_COLLAGE_H
