@@ -200,9 +200,9 @@ static void all_passes_together(void **state)
 }
 
 #define GELU_CONSTANTS                                                                             \
-    "const %r: float32[] = {1.4142135} const %i: float32[1] = {0.70710677} "                         \
-    "const %one: float32[] = {1.0} const %h: float32[] = {0.5} const %two: float32[] = {2.0} "           \
-    "const %t: float32[] = {0.3} "
+    "const %r: float32[] = {1.4142135} const %i: float32[1] = {0.70710677} "                       \
+    "const %one: float32[] = {1.0} const %h: float32[] = {0.5} "                                   \
+    "const %two: float32[] = {2.0} const %t: float32[] = {0.3} "
 #define V "float32[2x3x3]"
 
 static void spelt_out_gelu_is_one_operator(void **state)
