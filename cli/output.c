@@ -69,11 +69,20 @@ int output_open(const char *command, const char *path, struct output *output)
     return result;
 }
 
+bool output_write(void *user, const char *bytes, size_t count)
+{
+    struct output *output = user;
+    if (fwrite(bytes, 1, count, output->file) == count)
+        return true;
+    output->problem = errno;
+    return false;
+}
+
 int output_commit(const char *command, struct output *output)
 {
-    errno = 0;
-    bool written = fflush(output->file) == 0 && !ferror(output->file);
-    int problem = written ? 0 : errno ? errno : EIO; /* EIO: an earlier write failed */
+    int problem = output->problem;
+    if (fflush(output->file) != 0 && !problem)
+        problem = errno;
     if (fclose(output->file) != 0 && !problem)
         problem = errno;
     if (!problem && rename(output->temporary, output->path) != 0)

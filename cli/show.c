@@ -41,11 +41,12 @@ static int report_to(collage_context *context, const collage_model *model, const
         if (result != EXIT_OK)
             return result;
     }
-    collage_status status = collage_plan_report(context, model, plan, format, write_to_file,
-                                                path ? output.file : stdout);
+    collage_status status =
+        path ? collage_plan_report(context, model, plan, format, output_write, &output)
+             : collage_plan_report(context, model, plan, format, write_to_file, stdout);
     if (status == COLLAGE_OK && !path)
         return EXIT_OK;
-    if (path && (status == COLLAGE_OK || ferror(output.file)))
+    if (path && (status == COLLAGE_OK || output.problem))
         return output_commit(command_show.name, &output); /* names the file if it fails */
     if (path)
         output_abort(&output);
