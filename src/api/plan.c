@@ -122,8 +122,9 @@ collage_status collage_plan_load(collage_context *context, const char *path, con
     collage_model *loaded = NULL;
     struct plan *made = NULL;
     collage_status status = plan_read(path, &json, error);
-    if (status == COLLAGE_OK)
-        status = load_model(path, model_path, json, &loaded, error);
+    if (status != COLLAGE_OK)
+        return status; /* the message names the file */
+    status = load_model(path, model_path, json, &loaded, error);
     if (status == COLLAGE_OK)
         status = plan_from_json(json, loaded->graph, &made, error);
     if (status == COLLAGE_OK)

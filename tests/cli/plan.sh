@@ -90,6 +90,8 @@ sed 's/:/,/' plain.plan.json >comma.plan.json
 bad "comma.plan.json" verify comma.plan.json
 echo '{}' >object.plan.json
 bad "object.plan.json" bench object.plan.json
+bad "plan: line 1" run tiny_cnn.onnx
+holds "a file is named once" [ "$(grep -o tiny_cnn.onnx "$work/err" | wc -l)" = 1 ]
 echo '[]' >list.plan.json
 bad "list.plan.json" run list.plan.json
 bad "tiny_transformer.onnx" run tiny_cnn.plan.json --model tiny_transformer.onnx
