@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define ERROR_FUNCTIONS /* the functions themselves, not what the analyzer is told of them */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -35,4 +35,18 @@ collage_status error_from_message(struct error *error, collage_status status, co
 collage_status message_set(collage_message *message, collage_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+#if defined(__clang_analyzer__) && !defined(ERROR_FUNCTIONS)
+/* The analyzer sees one file at a time: this tells it that what fails never returns COLLAGE_OK. */
+static inline collage_status error_not_ok(collage_status status)
+{
+    if (status == COLLAGE_OK)
+        __builtin_unreachable();
+    return status;
+}
+#define error_set(...)          error_not_ok(error_set(__VA_ARGS__))
+#define error_memory(error)     error_not_ok(error_memory(error))
+#define error_from_message(...) error_not_ok(error_from_message(__VA_ARGS__))
+#define message_set(...)        error_not_ok(message_set(__VA_ARGS__))
+#endif
+
 #endif
