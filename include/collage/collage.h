@@ -215,6 +215,7 @@ typedef struct collage_optimize_options {
     int32_t threads;       /* 0: the number of physical cores this process may use */
     double budget_seconds; /* time limit for measuring; 0: 300 */
     bool remeasure;        /* ignore stored costs (they are replaced) */
+    double race_seconds;   /* time limit of the final race; 0: 20 */
 } collage_optimize_options;
 
 COLLAGE_API collage_status collage_optimize(collage_context *context, const collage_model *model,

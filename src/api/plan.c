@@ -62,6 +62,8 @@ collage_status collage_optimize(collage_context *context, const collage_model *m
     settings.remeasure = options->remeasure;
     if (options->budget_seconds > 0)
         settings.budget_seconds = options->budget_seconds;
+    if (options->race_seconds > 0)
+        settings.race_seconds = options->race_seconds;
     struct plan *plan;
     collage_status status = pipeline_optimize(&settings, &plan, error);
     if (status != COLLAGE_OK)

@@ -45,7 +45,7 @@ static int make_fixture(void **state)
     assert_true(bytes > 70000);
     check(&fixture, collage_model_load(fixture.context, model_path, NULL, 0, &fixture.model));
     collage_optimize_options how = {
-        .struct_size = sizeof how, .threads = 1, .backends = "reference", .budget_seconds = 20
+        .struct_size = sizeof how, .threads = 1, .backends = "reference", .race_seconds = 1
     };
     check(&fixture, collage_optimize(fixture.context, fixture.model, &how, &fixture.plan));
     *state = &fixture;
@@ -303,7 +303,7 @@ static void test_second_run_measures_nothing(void **state)
     struct fixture *fixture = *state;
     assert_true(evidence(fixture, fixture->plan, "measured") > 0);
     collage_optimize_options how = {
-        .struct_size = sizeof how, .threads = 1, .backends = "reference", .budget_seconds = 20
+        .struct_size = sizeof how, .threads = 1, .backends = "reference", .race_seconds = 1
     };
     collage_plan *plan;
     check(fixture, collage_optimize(fixture->context, fixture->model, &how, &plan));
