@@ -75,22 +75,26 @@ collage_status compute_transpose(const struct op_call *call, struct error *error
 
 /* ---- DepthToSpace, SpaceToDepth ---- */
 
-static collage_status read_block(const struct op_call *call, int64_t *block, struct error *error)
+/* 0 if it is wrong, or the input's rank is. */
+static int64_t read_block(const struct op_call *call, struct error *error)
 {
-    *block = collage_node_int(call->node, "blocksize", 0);
-    if (call->inputs[0]->rank != 4)
-        return shape_error(error, "rank %d is not 4", (int)call->inputs[0]->rank);
-    if (*block < 1 || *block > 65536)
-        return shape_error(error, "blocksize %" PRId64 " is not between 1 and 65536", *block);
-    return COLLAGE_OK;
+    int64_t block = collage_node_int(call->node, "blocksize", 0);
+    if (call->inputs[0]->rank != 4) {
+        shape_error(error, "rank %d is not 4", (int)call->inputs[0]->rank);
+        return 0;
+    }
+    if (block < 1 || block > 65536) {
+        shape_error(error, "blocksize %" PRId64 " is not between 1 and 65536", block);
+        return 0;
+    }
+    return block;
 }
 
 collage_status infer_depth_to_space(const struct op_call *call, struct error *error)
 {
-    int64_t block;
-    collage_status status = read_block(call, &block, error);
-    if (status != COLLAGE_OK)
-        return status;
+    int64_t block = read_block(call, error);
+    if (block == 0)
+        return COLLAGE_ERROR_SHAPE;
     const char *mode = collage_node_string(call->node, "mode", "DCR");
     if (strcmp(mode, "DCR") != 0 && strcmp(mode, "CRD") != 0)
         return shape_error(error, "mode '%.20s' is neither 'DCR' nor 'CRD'", mode);
@@ -107,11 +111,13 @@ collage_status infer_depth_to_space(const struct op_call *call, struct error *er
 
 collage_status compute_depth_to_space(const struct op_call *call, struct error *error)
 {
-    (void)error;
+    int64_t b = read_block(call, error);
+    if (b == 0)
+        return COLLAGE_ERROR_SHAPE;
     static const int32_t depth_first[] = { 0, 3, 4, 1, 5, 2 },
                          column_first[] = { 0, 1, 4, 2, 5, 3 };
     const struct tensor *x = call->inputs[0];
-    int64_t b = collage_node_int(call->node, "blocksize", 0), c = x->dims[1] / (b * b);
+    int64_t c = x->dims[1] / (b * b);
     bool dcr = strcmp(collage_node_string(call->node, "mode", "DCR"), "DCR") == 0;
     const int64_t dcr_dims[] = { x->dims[0], b, b, c, x->dims[2], x->dims[3] };
     const int64_t crd_dims[] = { x->dims[0], c, b, b, x->dims[2], x->dims[3] };
@@ -121,10 +127,9 @@ collage_status compute_depth_to_space(const struct op_call *call, struct error *
 
 collage_status infer_space_to_depth(const struct op_call *call, struct error *error)
 {
-    int64_t block;
-    collage_status status = read_block(call, &block, error);
-    if (status != COLLAGE_OK)
-        return status;
+    int64_t block = read_block(call, error);
+    if (block == 0)
+        return COLLAGE_ERROR_SHAPE;
     struct tensor y = *call->inputs[0];
     if (y.dims[2] % block != 0 || y.dims[3] % block != 0)
         return shape_error(error, "height and width must be multiples of blocksize %" PRId64,
@@ -138,10 +143,11 @@ collage_status infer_space_to_depth(const struct op_call *call, struct error *er
 
 collage_status compute_space_to_depth(const struct op_call *call, struct error *error)
 {
-    (void)error;
+    int64_t b = read_block(call, error);
+    if (b == 0)
+        return COLLAGE_ERROR_SHAPE;
     static const int32_t order[] = { 0, 3, 5, 1, 2, 4 };
     const struct tensor *x = call->inputs[0];
-    int64_t b = collage_node_int(call->node, "blocksize", 0);
     const int64_t dims[] = { x->dims[0], x->dims[1], x->dims[2] / b, b, x->dims[3] / b, b };
     permute(&call->outputs[0], x, dims, 6, order);
     return COLLAGE_OK;

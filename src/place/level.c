@@ -148,8 +148,9 @@ static bool dominates(const struct place_table *table, const uint32_t *a, const 
         lead -= table->switch_gap[a[KEY_LAST] * (table->backend_count + 1) + b[KEY_LAST]];
     const uint32_t *pair_a = key_pairs(a), *pair_b = key_pairs(b);
     for (uint32_t k = 0; k < a[KEY_LIVE] && lead >= 0; k++) {
-        value_id value = pair_a[2 * k];
-        uint32_t slot_a = pair_a[2 * k + 1], slot_b = pair_b[2 * k + 1];
+        const size_t at = (size_t)2 * k;
+        value_id value = pair_a[at];
+        uint32_t slot_a = pair_a[at + 1], slot_b = pair_b[at + 1];
         if (slot_a == slot_b)
             continue;
         for (uint32_t layout = 0; needs[k] >> layout; layout++) {
@@ -172,7 +173,7 @@ static size_t reduce_group(const struct level *level, const struct place_table *
     const uint32_t *cover = level->keys + group[0].key;
     bool dead = false;
     for (uint32_t k = 0; k < cover[KEY_LIVE]; k++)
-        needs[k] = key_needs(table, cover, key_pairs(cover)[2 * k], 0, &dead);
+        needs[k] = key_needs(table, cover, key_pairs(cover)[(size_t)2 * k], 0, &dead);
     size_t kept = 0;
     for (size_t k = 0; k < count; k++) {
         const uint32_t *key = level->keys + group[k].key;
