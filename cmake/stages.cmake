@@ -19,10 +19,6 @@ endfunction()
 # A stage: all of src/NAME/*.c as the static library collage_NAME, linked to what follows.
 function(collage_stage name)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
-    if(NOT sources)
-        file(WRITE ${CMAKE_BINARY_DIR}/empty.c "extern int collage_empty;\n")
-        set(sources ${CMAKE_BINARY_DIR}/empty.c)
-    endif()
     add_library(collage_${name} STATIC ${sources})
     collage_compile_options(collage_${name})
     target_include_directories(collage_${name} PUBLIC

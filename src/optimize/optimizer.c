@@ -141,6 +141,16 @@ static collage_status make_room(struct optimizer *optimizer, struct error *error
                : error_memory(error);
 }
 
+/* A damaged store was set aside: the user should know why all is measured again. */
+static collage_status open_store(struct optimizer *optimizer, struct error *error)
+{
+    const struct optimizer_settings *settings = &optimizer->settings;
+    collage_status status = cost_store_open(settings->cache_directory, &optimizer->store, error);
+    if (status == COLLAGE_OK && settings->log && cost_store_warning(optimizer->store)[0])
+        settings->log(settings->user, COLLAGE_LOG_WARNING, cost_store_warning(optimizer->store));
+    return status;
+}
+
 collage_status optimizer_open(const struct optimizer_settings *settings,
                               struct optimizer *optimizer, struct error *error)
 {
@@ -156,7 +166,7 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
     if (status == COLLAGE_OK)
         status = check_names(settings->registry, settings->backends, error);
     if (status == COLLAGE_OK)
-        status = cost_store_open(settings->cache_directory, &optimizer->store, error);
+        status = open_store(optimizer, error);
     if (status == COLLAGE_OK)
         status = describe_backends(optimizer, error);
     if (status == COLLAGE_OK)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -298,6 +299,43 @@ static json_int_t evidence(const struct fixture *fixture, const collage_plan *pl
     return value;
 }
 
+static void keep_warning(void *user, collage_log_level level, const char *line)
+{
+    if (level == COLLAGE_LOG_WARNING)
+        snprintf(user, 512, "%s", line);
+}
+
+static void test_a_damaged_cost_store_is_reported(void **state)
+{
+    (void)state;
+    char cache[300], store[320], warning[512] = "";
+    snprintf(cache, sizeof cache, "%s/damaged", folder);
+    snprintf(store, sizeof store, "%s/costs.sqlite", cache);
+    assert_int_equal(mkdir(cache, 0700), 0);
+    FILE *file = fopen(store, "w");
+    assert_non_null(file);
+    for (int k = 0; k < 1000; k++)
+        fputs("no database ", file);
+    assert_int_equal(fclose(file), 0);
+    collage_context_options options = { .struct_size = sizeof options,
+                                        .cache_directory = cache,
+                                        .log = keep_warning,
+                                        .user = warning };
+    collage_context *context;
+    collage_model *model;
+    collage_plan *plan;
+    collage_optimize_options how = {
+        .struct_size = sizeof how, .threads = 1, .backends = "reference", .race_seconds = 1
+    };
+    assert_int_equal(collage_context_create(&options, &context), COLLAGE_OK);
+    assert_int_equal(collage_model_load(context, model_path, NULL, 0, &model), COLLAGE_OK);
+    assert_int_equal(collage_optimize(context, model, &how, &plan), COLLAGE_OK);
+    assert_non_null(strstr(warning, "costs.sqlite"));
+    collage_plan_destroy(plan);
+    collage_model_destroy(model);
+    collage_context_destroy(context);
+}
+
 static void test_second_run_measures_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -381,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_sessions_run_in_several_threads),
         cmocka_unit_test(test_optimising_can_be_interrupted),
         cmocka_unit_test(test_second_run_measures_nothing),
+        cmocka_unit_test(test_a_damaged_cost_store_is_reported),
         cmocka_unit_test(test_bad_arguments_have_messages),
         cmocka_unit_test(test_profile_has_every_step),
     };
