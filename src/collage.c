@@ -43,8 +43,9 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
 {
     static const optimizer_step steps[] = {
         optimizer_make_candidates,
-        optimizer_measure_candidates,
+        optimizer_measure_kernels,
         optimizer_measure_transitions,
+        optimizer_measure_regions,
         optimizer_measure_switches,
         optimizer_place_mix,
         optimizer_place_alone,
@@ -64,8 +65,13 @@ collage_status pipeline_bench(const struct optimizer_settings *settings, struct 
                               struct error *error)
 {
     static const optimizer_step steps[] = {
-        optimizer_make_candidates,  optimizer_measure_candidates, optimizer_measure_transitions,
-        optimizer_measure_switches, optimizer_place_alone,        optimizer_race,
+        optimizer_make_candidates,
+        optimizer_measure_kernels,
+        optimizer_measure_transitions,
+        optimizer_measure_regions,
+        optimizer_measure_switches,
+        optimizer_place_alone,
+        optimizer_race,
     };
     struct optimizer optimizer;
     struct optimizer_settings anew = *settings;

@@ -15,6 +15,7 @@ static collage_status read_record(sqlite3_stmt *row, struct arena *arena,
         .sample_count = bytes / sizeof(double),
         .peak_bytes = (uint64_t)sqlite3_column_int64(row, 3),
         .worst_error = sqlite3_column_double(row, 2),
+        .steps_ns = sqlite3_column_double(row, 5),
     };
     return record->failure && record->samples ? COLLAGE_OK : error_memory(error);
 }
@@ -28,7 +29,8 @@ collage_status cost_store_get_race(struct cost_store *store, struct hash key, st
     hash_print(key, text);
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(store->database,
-                                  "SELECT contestant, failure, worst_error, peak_bytes, samples"
+                                  "SELECT contestant, failure, worst_error, peak_bytes, samples,"
+                                  " steps_ns"
                                   " FROM races WHERE key = ?1 ORDER BY contestant",
                                   -1, &statement, NULL);
     if (code == SQLITE_OK)
@@ -63,6 +65,7 @@ static int insert_record(sqlite3_stmt *statement, const char *key, size_t index,
                             record->sample_count * sizeof *record->samples, SQLITE_STATIC);
     else
         sqlite3_bind_zeroblob(statement, 6, 0);
+    sqlite3_bind_double(statement, 7, record->steps_ns);
     int code = sqlite3_step(statement);
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -78,7 +81,7 @@ collage_status cost_store_put_race(struct cost_store *store, struct hash key,
     if (code != SQLITE_OK)
         return store_error(store, code, error);
     code = sqlite3_prepare_v2(store->database,
-                              "INSERT OR REPLACE INTO races VALUES (?1,?2,?3,?4,?5,?6)", -1,
+                              "INSERT OR REPLACE INTO races VALUES (?1,?2,?3,?4,?5,?6,?7)", -1,
                               &statement, NULL);
     for (size_t k = 0; k < count && code == SQLITE_OK; k++)
         code = insert_record(statement, text, k, &records[k]);

@@ -14,7 +14,7 @@ struct race_record {
     const double *samples; /* nanoseconds, one a round */
     size_t sample_count;
     uint64_t peak_bytes;
-    double worst_error;
+    double steps_ns, worst_error;
 };
 
 /* *found only if all `count` records are there. Strings and samples go into the arena. */

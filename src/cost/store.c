@@ -27,6 +27,7 @@ static const char schema[] =
     " PRIMARY KEY (device, backend, version, threads, working_set_log2, key)) WITHOUT ROWID;"
     "CREATE TABLE races (key TEXT NOT NULL, contestant INTEGER NOT NULL, failure TEXT NOT NULL,"
     " worst_error REAL, peak_bytes INTEGER NOT NULL, samples BLOB NOT NULL,"
+    " steps_ns REAL,"
     " PRIMARY KEY (key, contestant));"
     "CREATE TABLE facts ("
     " device TEXT NOT NULL, backend TEXT NOT NULL, version TEXT NOT NULL, threads INTEGER NOT NULL,"
@@ -128,8 +129,10 @@ static long schema_version(void)
     return (long)(hash_of(schema, sizeof schema).low & 0x3fffffff) + 1;
 }
 
-static collage_status prepare_schema(struct cost_store *store, struct error *error)
+/* *other: the file is of another format, and was left as it is. */
+static collage_status prepare_schema(struct cost_store *store, bool *other, struct error *error)
 {
+    *other = false;
     char version[16];
     int code = run_sql(store, "BEGIN IMMEDIATE");
     if (code == SQLITE_OK)
@@ -142,11 +145,8 @@ static collage_status prepare_schema(struct cost_store *store, struct error *err
             code = run_sql(store, set_version);
     } else if (code == SQLITE_OK && strtol(version, NULL, 10) != schema_version()) {
         run_sql(store, "ROLLBACK");
-        return error_set(
-            error, COLLAGE_ERROR_FORMAT,
-            "cost store '%s' was made by another version of Collage (format %s): remove "
-            "it, or use another cache directory",
-            store->path, version);
+        *other = true;
+        return COLLAGE_OK;
     }
     if (code == SQLITE_OK)
         code = run_sql(store, "COMMIT");
@@ -160,22 +160,23 @@ static collage_status prepare_schema(struct cost_store *store, struct error *err
     return status;
 }
 
-/* Renames the file; its write-ahead log is of no use without it. */
-static collage_status set_aside(struct cost_store *store, struct error *error)
+/* Renames the file; its write-ahead log is of no use without it. what: "was damaged". */
+static collage_status set_aside(struct cost_store *store, const char *suffix, const char *what,
+                                struct error *error)
 {
     size_t size = strlen(store->path) + 16;
     char *name = memory_alloc(size);
     if (!name)
         return error_memory(error);
-    snprintf(name, size, "%s.damaged", store->path);
+    snprintf(name, size, "%s.%s", store->path, suffix);
     collage_status status = COLLAGE_OK;
     if (rename(store->path, name) != 0)
-        status = error_set(error, COLLAGE_ERROR_IO,
-                           "cost store '%s' is damaged and cannot be set aside: %s", store->path,
-                           strerror(errno));
+        status =
+            error_set(error, COLLAGE_ERROR_IO, "cost store '%s' %s and cannot be set aside: %s",
+                      store->path, what, strerror(errno));
     else
         snprintf(store->warning, sizeof store->warning,
-                 "the cost store was damaged; it is now '%s', and costs are measured anew", name);
+                 "the cost store %s; it is now '%s', and costs are measured anew", what, name);
     static const char *const companions[] = { "-wal", "-shm" };
     for (size_t k = 0; k < 2 && status == COLLAGE_OK; k++) {
         snprintf(name, size, "%s%s", store->path, companions[k]);
@@ -187,17 +188,26 @@ static collage_status set_aside(struct cost_store *store, struct error *error)
 
 static collage_status open_file(struct cost_store *store, struct error *error)
 {
+    bool other = false;
     int code = open_database(store);
     if (is_damage(code)) {
         close_database(store);
-        collage_status status = set_aside(store, error);
+        collage_status status = set_aside(store, "damaged", "was damaged", error);
         if (status != COLLAGE_OK)
             return status;
         code = open_database(store);
     }
     if (code != SQLITE_OK)
         return store_error(store, code, error);
-    return prepare_schema(store, error);
+    collage_status status = prepare_schema(store, &other, error);
+    if (status != COLLAGE_OK || !other)
+        return status;
+    close_database(store);
+    status = set_aside(store, "old", "was made by another version of Collage", error);
+    code = status == COLLAGE_OK ? open_database(store) : SQLITE_OK;
+    if (code != SQLITE_OK)
+        return store_error(store, code, error);
+    return status == COLLAGE_OK ? prepare_schema(store, &other, error) : status;
 }
 
 /* One process at a time opens, so that two do not both set a damaged file aside. */

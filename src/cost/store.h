@@ -20,8 +20,8 @@ struct cost_conditions {
 
 struct cost_store;
 
-/* directory: made if missing. A damaged file is set aside (renamed *.damaged) and a new one begun,
- * with a warning. NULL directory: in memory. */
+/* directory: made if missing. A damaged file, or one of another version of Collage, is set aside
+ * (renamed *.damaged, *.old) and a new one begun, with a warning. NULL directory: in memory. */
 collage_status cost_store_open(const char *directory, struct cost_store **out, struct error *error);
 void cost_store_close(struct cost_store *store);
 /* What the user should know of the opening (a damaged file was set aside), or "". */

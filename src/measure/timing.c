@@ -10,6 +10,7 @@
 
 enum {
     SAMPLES_MIN = 5,
+    SAMPLES_MIN_LONG = 3,
     SAMPLES_MAX = 200,
     BATCH_MAX = 1024,
     /* In place, each run works on the result of the one before: few, or values would degenerate
@@ -21,14 +22,19 @@ enum {
 
 static const double sample_ns = 4000;   /* at least: 100 times what reading the clock costs */
 static const double aim = 0.02;         /* the interval lies within this of the median */
-static const double second_chance = 20; /* limits that a slow first run may take */
-static const double patience = 3;       /* limits until fewer than SAMPLES_MIN are enough */
+static const double slow = 20;          /* limits that one run may take, and be sampled */
+static const double second_chance = 20; /* times as long may a first run be, for another one */
+static const double patience = 30;      /* limits until fewer than the least are enough */
+/* From here on waking threads and fetching inputs is lost in the time of a run: no twin is run
+ * before it. */
+static const double long_ns = 5e6;
 static const uint64_t small_weights = UINT64_C(64) * 1024; /* stay cached, or are read in no time */
 
 struct timing {
     struct trial *trial;
     double limit_ns;
-    bool cold; /* two kernels take turns, and memory is read between samples */
+    bool is_long;
+    bool cold; /* memory is read between samples; short kernels take turns with a twin */
     size_t batch;
     unsigned char *walked;
     uint64_t walked_bytes, level_2_bytes;
@@ -65,7 +71,7 @@ static collage_status prepare_caches(struct timing *timing, uint64_t working_set
     if (sched_getaffinity(0, sizeof timing->processors, &timing->processors) != 0)
         CPU_ZERO(&timing->processors);
     timing->cold = true;
-    return trial_compile_twin(timing->trial, error);
+    return timing->is_long ? COLLAGE_OK : trial_compile_twin(timing->trial, error);
 }
 
 static void read_lines(const struct timing *timing, uint64_t count)
@@ -96,26 +102,33 @@ static void walk(const struct timing *timing)
 }
 
 /* A sample: the kernel after its twin, which wakes the threads and warms inputs, outputs and code
- * but not the weights. */
+ * but not the weights. A long kernel has no twin; only its inputs are warmed. */
 static collage_status sample_cold(struct timing *timing, double *ns, struct error *error)
 {
     walk(timing);
     trial_refresh(timing->trial);
-    collage_status status = trial_run(timing->trial, TRIAL_FIRST, error);
-    if (status != COLLAGE_OK)
-        return status;
-    trial_refresh(timing->trial);
+    if (timing->is_long) {
+        trial_read_inputs(timing->trial);
+    } else {
+        collage_status status = trial_run(timing->trial, TRIAL_FIRST, error);
+        if (status != COLLAGE_OK)
+            return status;
+        trial_refresh(timing->trial);
+    }
     uint64_t start = clock_ns();
-    status = trial_run(timing->trial, TRIAL_TWIN, error);
+    collage_status status =
+        trial_run(timing->trial, timing->is_long ? TRIAL_FIRST : TRIAL_TWIN, error);
     *ns = (double)(clock_ns() - start);
     return status;
 }
 
-/* A sample: a batch of runs after one that wakes the threads. */
+/* A sample: a batch of runs after one that wakes the threads. Long kernels follow one another. */
 static collage_status sample_warm(struct timing *timing, double *ns, struct error *error)
 {
     trial_refresh(timing->trial);
-    collage_status status = trial_run(timing->trial, TRIAL_FIRST, error);
+    collage_status status = COLLAGE_OK;
+    if (!timing->is_long)
+        status = trial_run(timing->trial, TRIAL_FIRST, error);
     trial_refresh(timing->trial);
     uint64_t start = clock_ns();
     for (size_t k = 0; k < timing->batch && status == COLLAGE_OK; k++)
@@ -145,6 +158,7 @@ static bool is_narrow(const struct summary *summary)
 static collage_status collect(struct timing *timing, struct summary *out, struct error *error)
 {
     uint64_t start = clock_ns();
+    const size_t least = timing->is_long ? SAMPLES_MIN_LONG : SAMPLES_MIN;
     while (timing->count < SAMPLES_MAX) {
         double ns;
         collage_status status = take_sample(timing, &ns, error);
@@ -152,10 +166,10 @@ static collage_status collect(struct timing *timing, struct summary *out, struct
             return status;
         timing->samples[timing->count++] = ns;
         double spent = (double)(clock_ns() - start);
-        bool enough = timing->count >= SAMPLES_MIN;
+        bool enough = timing->count >= least;
         if (spent > timing->limit_ns * (enough ? 1 : patience))
             break;
-        if (!enough)
+        if (timing->count < SAMPLES_MIN)
             continue;
         if (!summary_of(timing->samples, timing->count, out))
             return error_memory(error);
@@ -176,19 +190,19 @@ static collage_status warm_up(struct timing *timing, struct error *error)
     return status;
 }
 
-/* A kernel whose run takes longer than the limit is not sampled: *run_ns is its cost. Since a first
- * run may also be slow because something is initialised or the machine is busy, it gets a second
- * chance, unless that would take too long. */
-static collage_status is_slow(struct trial *trial, double limit_ns, double *run_ns, bool *slow,
-                              struct error *error)
+/* A kernel whose run takes many limits is not sampled: *run_ns is its cost. Since a first run may
+ * also be slow because something is initialised or the machine is busy, it gets a second chance,
+ * unless that would take too long. */
+static collage_status is_too_slow(struct trial *trial, double limit_ns, double *run_ns,
+                                  bool *too_slow, struct error *error)
 {
-    *slow = *run_ns > limit_ns;
-    if (!*slow || *run_ns > second_chance * limit_ns)
+    *too_slow = *run_ns > slow * limit_ns;
+    if (!*too_slow || *run_ns > second_chance * slow * limit_ns)
         return COLLAGE_OK;
     uint64_t start = clock_ns();
     collage_status status = trial_run(trial, TRIAL_FIRST, error);
     *run_ns = fmin(*run_ns, (double)(clock_ns() - start));
-    *slow = *run_ns > limit_ns;
+    *too_slow = *run_ns > slow * limit_ns;
     return status;
 }
 
@@ -196,11 +210,11 @@ collage_status timing_sample(struct trial *trial, const struct sample_conditions
                              double first_ns, struct summary *out, struct error *error)
 {
     double limit_ns = conditions->limit_seconds * 1e9;
-    bool slow;
-    collage_status status = is_slow(trial, limit_ns, &first_ns, &slow, error);
+    bool too_slow;
+    collage_status status = is_too_slow(trial, limit_ns, &first_ns, &too_slow, error);
     if (status != COLLAGE_OK)
         return status;
-    if (slow) {
+    if (too_slow) {
         *out = (struct summary){ .count = 1,
                                  .minimum = first_ns,
                                  .decile = first_ns,
@@ -214,6 +228,7 @@ collage_status timing_sample(struct trial *trial, const struct sample_conditions
         return error_memory(error);
     timing->trial = trial;
     timing->limit_ns = limit_ns;
+    timing->is_long = first_ns > long_ns;
     status = prepare_caches(timing, conditions->working_set_bytes, error);
     if (status == COLLAGE_OK)
         status = trial_share(trial, error);

@@ -6,7 +6,10 @@
 #include "measure/trial_internal.h"
 #include "tensor/layout.h"
 
-enum { TWIN_COPY_LIMIT = 4096 }; /* smaller constants are shared: they say nothing about caches */
+enum {
+    TWIN_COPY_LIMIT = 4096, /* smaller constants are shared: they say nothing about caches */
+    CACHE_LINE = 64
+};
 
 static collage_status backend_error(const char *doing, collage_status status,
                                     const collage_message *message, struct error *error)
@@ -204,6 +207,15 @@ collage_status trial_run(struct trial *trial, enum trial_kernel which, struct er
     collage_status status = trial->api->run(trial->kernels[which], NULL, trial->input_pointers,
                                             trial->output_pointers, trial->scratch.data, &message);
     return status == COLLAGE_OK ? COLLAGE_OK : backend_error("cannot run", status, &message, error);
+}
+
+void trial_read_inputs(const struct trial *trial)
+{
+    for (uint32_t k = 0; k < trial->spec->subgraph->input_count; k++) {
+        const volatile unsigned char *bytes = trial->inputs[k].data;
+        for (uint64_t at = 0; at < trial->inputs[k].bytes; at += CACHE_LINE)
+            (void)bytes[at];
+    }
 }
 
 /* ---- sharing memory of inputs and outputs ---- */

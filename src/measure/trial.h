@@ -50,6 +50,9 @@ bool trial_is_shared(const struct trial *trial);
 /* Fills shared inputs again; without them, does nothing. */
 void trial_refresh(struct trial *trial);
 
+/* Brings the inputs into the caches, as their producer would have left them. */
+void trial_read_inputs(const struct trial *trial);
+
 /* Compiles a second kernel with weights of its own (constants are copied), so that one can be run
  * while the other's weights are cold. */
 collage_status trial_compile_twin(struct trial *trial, struct error *error);

@@ -9,6 +9,9 @@
 
 enum { ROUNDS = 10, PASSES = 3 };
 
+/* Another mix may be predicted to be so much slower than the best, and still race. */
+static const double promising = 1.08;
+
 /* Names and notes live as long as the optimizer. */
 static collage_status add_contestant(struct optimizer *optimizer, const char *name,
                                      const char *note, struct plan *plan, uint32_t backend,
@@ -78,6 +81,61 @@ static bool same_steps(const struct plan *a, const struct plan *b)
     return true;
 }
 
+static bool is_contestant(const struct optimizer *optimizer, const struct plan *plan)
+{
+    for (size_t k = 0; k < optimizer->contestant_count; k++)
+        if (optimizer->plans[k] && same_steps(optimizer->plans[k], plan))
+            return true;
+    return false;
+}
+
+static collage_status add_mix(struct optimizer *optimizer, const char *name, struct plan *plan,
+                              struct error *error)
+{
+    optimizer->mixes[optimizer->contestant_count] = true;
+    return add_contestant(optimizer, name, "", plan, UINT32_MAX, error);
+}
+
+/* The best placement on two libraries, if it is a new one and promises enough. */
+static collage_status place_pair(struct optimizer *optimizer, uint32_t a, uint32_t b,
+                                 struct error *error)
+{
+    const struct registry *registry = optimizer->settings.registry;
+    bool *only = arena_array(optimizer->arena, registry->count, sizeof(bool));
+    const char *name = arena_format(optimizer->arena, "%s + %s", registry->entries[a].name,
+                                    registry->entries[b].name);
+    if (!only || !name)
+        return error_memory(error);
+    only[a] = only[b] = only[REGISTRY_REFERENCE] = true;
+    struct plan *plan = NULL;
+    struct placement placement = { 0 };
+    struct error local = { 0 };
+    collage_status status = solve(optimizer, only, &plan, &placement, &local);
+    if (status == COLLAGE_ERROR_UNSUPPORTED)
+        return COLLAGE_OK;
+    if (status != COLLAGE_OK)
+        return error_set(error, status, "%s", local.text);
+    placement_free(&placement);
+    if (!is_contestant(optimizer, plan) &&
+        plan->predicted_ns <= promising * optimizer->plans[0]->predicted_ns)
+        return add_mix(optimizer, name, plan, error);
+    plan_destroy(plan);
+    return COLLAGE_OK;
+}
+
+/* Costs are known within some percent only: the best few placements race. Those on two libraries
+ * are unlike enough to be worth it. */
+static collage_status place_pairs(struct optimizer *optimizer, struct error *error)
+{
+    const uint32_t count = (uint32_t)optimizer->settings.registry->count;
+    collage_status status = COLLAGE_OK;
+    for (uint32_t a = 0; a < count && status == COLLAGE_OK; a++)
+        for (uint32_t b = a + 1; b < count && status == COLLAGE_OK; b++)
+            if (a != REGISTRY_REFERENCE && optimizer->enabled[a] && optimizer->enabled[b])
+                status = place_pair(optimizer, a, b, error);
+    return status;
+}
+
 /* New regions to measure: neighbours of one graph-level backend as one. */
 static collage_status merge_neighbours(struct optimizer *optimizer,
                                        const struct placement *placement, size_t *added,
@@ -88,7 +146,8 @@ static collage_status merge_neighbours(struct optimizer *optimizer,
     if (status != COLLAGE_OK || *added == 0)
         return status;
     optimizer->counts.regions_merged += *added;
-    return optimizer_measure_candidates(optimizer, error);
+    optimizer->look_deadline_ns = optimizer->deadline_ns; /* all that is left */
+    return optimizer_measure_regions(optimizer, error);
 }
 
 /* Merges and confirms, and places again, until neither changes anything any more. */
@@ -129,9 +188,11 @@ collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *er
     status = refine(optimizer, &plan, &placement, error);
     placement_free(&placement);
     if (status == COLLAGE_OK)
-        status = add_contestant(optimizer, "mix", "", plan, UINT32_MAX, error);
+        status = add_mix(optimizer, "mix", plan, error);
     if (status != COLLAGE_OK)
         plan_destroy(plan);
+    if (status == COLLAGE_OK)
+        status = place_pairs(optimizer, error);
     return status;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives every candidate its cost. The order matters when the budget is short: op-level kernels
- * first (they make some placement possible), then the whole graph on each graph-level backend, then
- * regions, then single operators. The reference is slow and always possible: it is measured only
- * for operators that nothing else takes.
+ * Gives candidates their costs. The order matters: the whole graph on each graph-level backend
+ * first, then op-level kernels (they make placements possible), then regions, the largest first,
+ * then single operators. Regions and operators come in waves; before each, what is known by then
+ * says which of them are worth it (worth.h). The reference is slow and always possible: it is
+ * measured only for operators that nothing else takes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,12 @@
 #include "graph/subgraph.h"
 #include "optimize/key_table.h"
 #include "optimize/optimizer.h"
+#include "optimize/worth.h"
 
-enum rank { RANK_OP_LEVEL, RANK_WHOLE, RANK_REGION, RANK_SINGLE, RANK_REFERENCE };
+enum rank { RANK_WHOLE, RANK_OP_LEVEL, RANK_REFERENCE, RANK_REGION, RANK_SINGLE };
+
+/* Of the budget, for the first look at all candidates; the rest is for merging and confirming. */
+static const double first_look = 0.65;
 
 struct job {
     candidate_id id;
@@ -40,7 +45,7 @@ static int compare_jobs(const void *left, const void *right)
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
+        return (a->size < b->size) == (a->rank == RANK_OP_LEVEL) ? -1 : 1;
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -148,26 +153,30 @@ static bool reference_is_needed(const struct optimizer *optimizer, node_id node)
     return !node_is_covered(optimizer, node, op_level);
 }
 
-static collage_status list_jobs(struct optimizer *optimizer, struct job **out, size_t *count,
-                                struct error *error)
+/* Candidates without a cost, of ranks first to last. */
+static collage_status list_jobs(struct optimizer *optimizer, enum rank first, enum rank last,
+                                struct job **out, size_t *count, struct error *error)
 {
     const struct candidate_set *set = optimizer->set;
     struct job *jobs = memory_alloc((set->count + 1) * sizeof *jobs);
     if (!jobs)
         return error_memory(error);
     *count = 0;
-    for (candidate_id id = 0; id < set->count; id++)
-        if (set->items[id].cost.state == COST_UNKNOWN && optimizer->enabled[set->items[id].backend])
-            jobs[(*count)++] = (struct job){ id, rank_of(optimizer, &set->items[id]),
-                                             set->items[id].region.node_count };
+    for (candidate_id id = 0; id < set->count; id++) {
+        const struct candidate *candidate = &set->items[id];
+        enum rank rank = rank_of(optimizer, candidate);
+        if (candidate->cost.state == COST_UNKNOWN && optimizer->enabled[candidate->backend] &&
+            rank >= first && rank <= last)
+            jobs[(*count)++] = (struct job){ id, rank, candidate->region.node_count };
+    }
     qsort(jobs, *count, sizeof *jobs, compare_jobs);
     *out = jobs;
     return COLLAGE_OK;
 }
 
-/* One candidate: known, stored, or measured now if there is time left. */
+/* One candidate: known, stored, or measured now if it is worth it and there is time left. */
 static collage_status settle(struct optimizer *optimizer, const struct job *job,
-                             struct error *error)
+                             const struct worth *worth, struct error *error)
 {
     struct candidate *candidate = &optimizer->set->items[job->id];
     if (job->rank == RANK_REFERENCE && !reference_is_needed(optimizer, candidate->region.nodes[0]))
@@ -176,10 +185,15 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
     collage_status status = cost_of(optimizer, job->id, &cost, error);
     if (status != COLLAGE_OK)
         return status;
+    if (cost.state == COST_UNKNOWN && job->rank >= RANK_REGION &&
+        !worth_measuring(worth, candidate)) {
+        optimizer->counts.not_worth++;
+        return COLLAGE_OK;
+    }
     if (cost.state == COST_UNKNOWN) {
         /* Without the reference for what nobody else takes there is no plan at all: no budget for
          * it. */
-        if (job->rank != RANK_REFERENCE && clock_ns() > optimizer->deadline_ns) {
+        if (job->rank != RANK_REFERENCE && clock_ns() > optimizer->look_deadline_ns) {
             optimizer->counts.unmeasured++;
             return COLLAGE_OK;
         }
@@ -198,24 +212,49 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
     return COLLAGE_OK;
 }
 
-collage_status optimizer_measure_candidates(struct optimizer *optimizer, struct error *error)
+/* A new wave begins where the kind of candidates changes, or their size halves. */
+static bool begins_wave(const struct job *jobs, size_t k, size_t begin)
+{
+    return jobs[k].rank >= RANK_REGION &&
+           (k == 0 || jobs[k].rank != jobs[k - 1].rank || 2 * jobs[k].size < jobs[begin].size);
+}
+
+static void set_deadlines(struct optimizer *optimizer, uint64_t now)
+{
+    double budget = optimizer->settings.budget_seconds * 1e9;
+    if (optimizer->deadline_ns == 0) {
+        optimizer->deadline_ns = now + (uint64_t)budget;
+        optimizer->look_deadline_ns = now + (uint64_t)(budget * first_look);
+    }
+}
+
+static collage_status measure_ranks(struct optimizer *optimizer, enum rank first, enum rank last,
+                                    struct error *error)
 {
     uint64_t start = clock_ns();
-    if (optimizer->deadline_ns == 0)
-        optimizer->deadline_ns = start + (uint64_t)(optimizer->settings.budget_seconds * 1e9);
+    set_deadlines(optimizer, start);
     struct job *jobs = NULL;
     size_t count = 0;
-    collage_status status = list_jobs(optimizer, &jobs, &count, error);
+    collage_status status = list_jobs(optimizer, first, last, &jobs, &count, error);
     if (status != COLLAGE_OK)
         return status;
+    struct worth worth = { 0 };
+    size_t begin = 0;
     for (size_t k = 0; k < count && status == COLLAGE_OK; k++) {
         const struct candidate *candidate = &optimizer->set->items[jobs[k].id];
-        status = optimizer_report_progress(
-            optimizer, "measure", optimizer->settings.registry->entries[candidate->backend].name, k,
-            count, error);
+        if (begins_wave(jobs, k, begin)) {
+            begin = k;
+            worth_free(&worth);
+            status = worth_create(optimizer, &worth, error);
+        }
         if (status == COLLAGE_OK)
-            status = settle(optimizer, &jobs[k], error);
+            status = optimizer_report_progress(
+                optimizer, "measure",
+                optimizer->settings.registry->entries[candidate->backend].name, k, count, error);
+        if (status == COLLAGE_OK)
+            status = settle(optimizer, &jobs[k], &worth, error);
     }
+    worth_free(&worth);
     memory_free(jobs);
     optimizer->counts.candidates = optimizer->set->count;
     optimizer->counts.keys = key_table_count(optimizer->known);
@@ -223,16 +262,22 @@ collage_status optimizer_measure_candidates(struct optimizer *optimizer, struct 
     return status;
 }
 
-/* What the placement pays for a node: its candidate's cost, spread evenly. */
+collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct error *error)
+{
+    return measure_ranks(optimizer, RANK_WHOLE, RANK_REFERENCE, error);
+}
+
+collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error)
+{
+    return measure_ranks(optimizer, RANK_REGION, RANK_SINGLE, error);
+}
+
+/* What the placement pays for each node. */
 static double *node_prices(const struct optimizer *optimizer, const struct placement *placement)
 {
     double *prices = memory_alloc((optimizer->settings.graph->node_count + 1) * sizeof *prices);
-    for (size_t k = 0; k < placement->count && prices; k++) {
-        const struct candidate *candidate = &optimizer->set->items[placement->chosen[k]];
-        for (uint32_t n = 0; n < candidate->region.node_count; n++)
-            prices[candidate->region.nodes[n]] =
-                candidate->cost.cost_ns / candidate->region.node_count;
-    }
+    if (prices)
+        worth_price(optimizer->set, placement, prices);
     return prices;
 }
 

@@ -93,7 +93,7 @@ static void set_conditions(struct optimizer *optimizer)
         log2++;
     optimizer->working_set_log2 = log2;
     optimizer->conditions = (struct sample_conditions){ .working_set_bytes = 1ull << log2,
-                                                        .limit_seconds = 0.15,
+                                                        .limit_seconds = 0.06,
                                                         .tolerance = TENSOR_KERNEL_TOLERANCE };
 }
 
@@ -129,14 +129,17 @@ static collage_status describe_backends(struct optimizer *optimizer, struct erro
 
 static collage_status make_room(struct optimizer *optimizer, struct error *error)
 {
-    size_t capacity = 1 + 2 * (size_t)optimizer->settings.registry->count;
+    size_t backends = optimizer->settings.registry->count;
+    size_t capacity = 1 + 2 * backends + backends * backends / 2; /* the mix, alone, pairs */
     struct arena *arena = optimizer->arena;
     optimizer->contestants = arena_array(arena, capacity, sizeof *optimizer->contestants);
     optimizer->plans = arena_array(arena, capacity, sizeof *optimizer->plans);
     optimizer->names = arena_array(arena, capacity, sizeof *optimizer->names);
     optimizer->notes = arena_array(arena, capacity, sizeof *optimizer->notes);
+    optimizer->mixes = arena_array(arena, capacity, sizeof *optimizer->mixes);
     optimizer->contestant_capacity = capacity;
-    return optimizer->contestants && optimizer->plans && optimizer->names && optimizer->notes
+    return optimizer->contestants && optimizer->plans && optimizer->names && optimizer->notes &&
+                   optimizer->mixes
                ? COLLAGE_OK
                : error_memory(error);
 }

@@ -32,7 +32,8 @@ struct optimizer_settings {
 /* What the search did: goes into the plan as evidence. */
 struct optimizer_counts {
     size_t candidates, keys; /* keys: different ones, each measured once */
-    size_t measured, reused, failed, unmeasured, confirmed;
+    size_t measured, reused, failed, confirmed;
+    size_t unmeasured, not_worth; /* for want of time; of hope */
     size_t transitions, regions_merged, rounds, states;
     double reference_seconds, measure_seconds, place_seconds, race_seconds;
 };
@@ -49,7 +50,7 @@ struct optimizer {
     struct candidate_set *set;
     struct sample_conditions conditions;
     uint32_t working_set_log2;
-    uint64_t deadline_ns; /* of measuring */
+    uint64_t deadline_ns, look_deadline_ns; /* of measuring; of the first look at candidates */
     struct transition *transitions;
     size_t transition_count, transition_capacity;
     double *switch_ns;
@@ -58,6 +59,7 @@ struct optimizer {
     struct contestant *contestants;
     struct plan **plans; /* what is ours: NULL for libraries alone and for given plans */
     const char **names, **notes;
+    bool *mixes; /* placements on several libraries */
     size_t contestant_count, contestant_capacity;
     struct optimizer_counts counts;
 };
@@ -69,9 +71,11 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
 void optimizer_close(struct optimizer *optimizer);
 
 collage_status optimizer_make_candidates(struct optimizer *optimizer, struct error *error);
-/* All candidates without a cost: from the store, else measured, the most useful first, until the
- * budget is spent. */
-collage_status optimizer_measure_candidates(struct optimizer *optimizer, struct error *error);
+/* Candidates without a cost: from the store, else measured, the most useful first, until their part
+ * of the budget is spent. Kernels: the whole graph on each graph-level library, op-level kernels,
+ * and the reference where nobody else can. Regions: all else on graph-level libraries. */
+collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct error *error);
+collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error);
 /* Every conversion between a layout that some candidate makes and one that some candidate wants. */
 collage_status optimizer_measure_transitions(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_measure_switches(struct optimizer *optimizer, struct error *error);

@@ -3,20 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/statistics.h"
 #include "optimize/optimizer.h"
+#include "optimize/ratio.h"
 
 static bool finished(const struct contestant *contestant)
 {
     return contestant->failure[0] == '\0' && contestant->sample_count > 0;
-}
-
-/* Time of a / time of b, in pairs of the same rounds. */
-static collage_status compare(const struct contestant *a, const struct contestant *b,
-                              struct summary *ratio, struct error *error)
-{
-    size_t pairs = a->sample_count < b->sample_count ? a->sample_count : b->sample_count;
-    return paired_ratio(a->samples, b->samples, pairs, ratio) ? COLLAGE_OK : error_memory(error);
 }
 
 static collage_status write_result(const struct optimizer *optimizer, size_t index, size_t chosen,
@@ -29,6 +21,7 @@ static collage_status write_result(const struct optimizer *optimizer, size_t ind
     *result = (struct plan_result){ .name = arena_string(arena, optimizer->names[index]),
                                     .note = arena_string(arena, note),
                                     .chosen = index == chosen,
+                                    .steps_ns = self->steps_ns,
                                     .peak_bytes = self->peak_bytes };
     if (!result->name || !result->note)
         return error_memory(error);
@@ -38,10 +31,8 @@ static collage_status write_result(const struct optimizer *optimizer, size_t ind
         return COLLAGE_OK;
     struct summary own;
     struct summary ratio;
-    size_t pairs =
-        self->sample_count < base->sample_count ? self->sample_count : base->sample_count;
     if (!summary_of(self->samples, self->sample_count, &own) ||
-        !paired_ratio(self->samples, base->samples, pairs, &ratio))
+        !contestant_ratio(self, base, &ratio))
         return error_memory(error);
     result->minimum_ns = own.minimum;
     result->median_ns = own.median;
@@ -92,12 +83,12 @@ collage_status optimizer_find_winner(struct optimizer *optimizer, size_t *winner
         bool can;
         collage_status status = become_plan(optimizer, k, &can, error);
         struct summary ratio = { .median = 0, .high = 0 };
-        if (status == COLLAGE_OK && can && *winner != SIZE_MAX)
-            status = compare(&optimizer->contestants[k], &optimizer->contestants[*winner], &ratio,
-                             error);
+        if (status == COLLAGE_OK && can && *winner != SIZE_MAX &&
+            !contestant_ratio(&optimizer->contestants[k], &optimizer->contestants[*winner], &ratio))
+            status = error_memory(error);
         if (status != COLLAGE_OK)
             return status;
-        if (can && (k == 0 ? ratio.high : ratio.median) < 1)
+        if (can && (optimizer->mixes[k] ? ratio.high : ratio.median) < 1)
             *winner = k;
     }
     return COLLAGE_OK;
@@ -125,15 +116,16 @@ static json_t *make_evidence(const struct optimizer *optimizer)
 {
     const struct optimizer_counts *c = &optimizer->counts;
     json_t *failures = list_failures(optimizer);
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
                      "candidates", (json_int_t)c->candidates, "keys", (json_int_t)c->keys,
                      "measured", (json_int_t)c->measured, "reused", (json_int_t)c->reused, "failed",
-                     (json_int_t)c->failed, "unmeasured", (json_int_t)c->unmeasured, "confirmed",
-                     (json_int_t)c->confirmed, "transitions", (json_int_t)c->transitions,
-                     "regions_merged", (json_int_t)c->regions_merged, "rounds",
-                     (json_int_t)c->rounds, "states", (json_int_t)c->states, "reference_seconds",
-                     c->reference_seconds, "measure_seconds", c->measure_seconds, "place_seconds",
-                     c->place_seconds, "race_seconds", c->race_seconds, "failures", failures);
+                     (json_int_t)c->failed, "unmeasured", (json_int_t)c->unmeasured, "not_worth",
+                     (json_int_t)c->not_worth, "confirmed", (json_int_t)c->confirmed, "transitions",
+                     (json_int_t)c->transitions, "regions_merged", (json_int_t)c->regions_merged,
+                     "rounds", (json_int_t)c->rounds, "states", (json_int_t)c->states,
+                     "reference_seconds", c->reference_seconds, "measure_seconds",
+                     c->measure_seconds, "place_seconds", c->place_seconds, "race_seconds",
+                     c->race_seconds, "failures", failures);
 }
 
 static collage_status copy_origin(const struct optimizer *optimizer, struct plan *plan,

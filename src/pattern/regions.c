@@ -13,6 +13,7 @@ enum {
     LONG_SEGMENT = 48,    /* nodes; longer ones are cut again where least is alive */
     CUT_DISTANCE = 8,     /* between such extra cuts */
     MAXIMAL_REGIONS = 64, /* of a backend that does not take all nodes */
+    END_BLOCKS = 4,       /* most blocks that are left out of the whole at one end */
 };
 
 struct offer {
@@ -141,7 +142,7 @@ static collage_status add_runs(struct offer *offer, const struct bounds *blocks)
     while (largest < count)
         largest *= 2;
     collage_status status = add_range(offer, blocks, 0, count, "whole");
-    for (uint32_t length = 1; length < count && !status; length *= 2) {
+    for (uint32_t length = 1; length <= END_BLOCKS && length < count && !status; length *= 2) {
         status = add_range(offer, blocks, 0, count - length, "prefix");
         if (!status)
             status = add_range(offer, blocks, length, count, "suffix");

@@ -144,7 +144,8 @@ static json_t *result_to_json(const struct plan_result *result)
                          number(result->median_ns),     number(result->low_ns),
                          number(result->high_ns),       number(result->ratio),
                          number(result->ratio_low),     number(result->ratio_high),
-                         number(result->predicted_ns),  json_integer((json_int_t)peak) };
+                         number(result->predicted_ns),  number(result->steps_ns),
+                         json_integer((json_int_t)peak) };
     return object(PLAN_RESULT_MEMBERS, values);
 }
 

@@ -54,6 +54,8 @@ struct plan_result {
     double ratio, ratio_low,
         ratio_high;      /* time of this / time of the plan, paired; > 1: the plan is faster */
     double predicted_ns; /* sum of costs; 0 if standalone */
+    double steps_ns; /* sum over the steps of the lower decile of their times in the network; 0: not
+                        known */
     uint64_t peak_bytes; /* resident memory of its process */
 };
 

@@ -37,5 +37,5 @@ struct session_profile session_step_profile(const struct session *session, uint3
     double middle = (double)times[half];
     if (count % 2 == 0)
         middle = (middle + (double)times[half - 1]) / 2;
-    return (struct session_profile){ (double)times[0], middle };
+    return (struct session_profile){ (double)times[0], (double)times[(count - 1) / 10], middle };
 }

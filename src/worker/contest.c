@@ -28,6 +28,7 @@ struct contest {
     /* a plan */
     struct plan *plan;
     struct session *session;
+    double *step_ns; /* step by step: the least of the profiles so far; NULL before the first */
     /* or a library alone */
     const collage_backend_api *api;
     collage_kernel *kernel;
@@ -282,4 +283,30 @@ collage_status contest_round(struct contest *contest, double warm_seconds, doubl
         return error_memory(error);
     *median_ns = summary.median;
     return COLLAGE_OK;
+}
+
+collage_status contest_profile(struct contest *contest, double seconds, double *steps_ns,
+                               struct error *error)
+{
+    *steps_ns = 0;
+    if (!contest->session)
+        return COLLAGE_OK;
+    const uint32_t steps = contest->plan->step_count;
+    if (!contest->step_ns)
+        contest->step_ns = arena_array(contest->arena, (size_t)steps + 1, sizeof(double));
+    if (!contest->step_ns)
+        return error_memory(error);
+    size_t count;
+    collage_status status = session_set_profiling(contest->session, true, error);
+    if (status == COLLAGE_OK)
+        status = run_for(contest, seconds, 1, &count, error);
+    for (uint32_t k = 0; k < steps && status == COLLAGE_OK; k++) {
+        double ns = session_step_profile(contest->session, k).decile_ns;
+        if (contest->step_ns[k] <= 0 || ns < contest->step_ns[k])
+            contest->step_ns[k] = ns;
+        *steps_ns += contest->step_ns[k];
+    }
+    struct error ignored = { 0 };
+    (void)session_set_profiling(contest->session, false, &ignored);
+    return status;
 }

@@ -19,6 +19,7 @@ static const double open_seconds = 60;
 static const double load_seconds = 180; /* a library may take long to optimise a whole model */
 static const double round_seconds = 30; /* more than what the runs should take */
 static const double sample_seconds = 0.005, warm_seconds = 0.002;
+static const double profile_seconds = 0.005;
 static const double slow_ns = 2e8; /* beyond this, one run is a sample */
 
 struct racer {
@@ -33,9 +34,7 @@ struct race {
     struct contestant *contestants;
     struct racer *racers;
     size_t count;
-    double seconds;
-    race_progress_fn progress;
-    void *user;
+    const struct race_rules *rules;
     size_t round, rounds; /* for progress; rounds is a guess that gets better */
     uint64_t told_ns;
     struct error *error;
@@ -46,10 +45,10 @@ static bool tell(void *user)
 {
     struct race *race = user;
     uint64_t now = clock_ns();
-    if (!race->progress || now - race->told_ns < 200000000)
+    if (!race->rules->progress || now - race->told_ns < 200000000)
         return true;
     race->told_ns = now;
-    return race->progress(race->user, race->round, race->rounds);
+    return race->rules->progress(race->rules->user, race->round, race->rounds);
 }
 
 static void drop(struct race *race, size_t index, const char *failure)
@@ -171,14 +170,35 @@ static collage_status run_one(struct race *race, size_t index)
     return race->round < ROUNDS_DROPPED ? COLLAGE_OK : add_sample(race, index, ns);
 }
 
+/* A plan's steps, each timed inside the network: a few runs more, with a look at the clock at each
+ * step. */
+static collage_status profile_one(struct race *race, size_t index)
+{
+    struct racer *racer = &race->racers[index];
+    double expected = 10 * racer->run_ns * 1e-9;
+    json_t *answer,
+        *request = json_pack("{s:s, s:f}", "job", "profile", "seconds", profile_seconds);
+    process_resume(&racer->process);
+    collage_status status = ask(race, index, request, round_seconds + expected, &answer);
+    if (status != COLLAGE_OK || !answer)
+        return status;
+    process_pause(&racer->process);
+    race->contestants[index].steps_ns = json_number_value(json_object_get(answer, "steps_ns"));
+    json_decref(answer);
+    return COLLAGE_OK;
+}
+
 /* Each alone; who is first changes from round to round. */
 static collage_status run_round(struct race *race)
 {
     for (size_t k = 0; k < race->count; k++) {
         size_t index = (k + race->round) % race->count;
-        if (race->contestants[index].failure[0])
+        if (race->contestants[index].failure[0] || race->contestants[index].rests)
             continue;
         collage_status status = run_one(race, index);
+        if (status == COLLAGE_OK && race->rules->profile && race->contestants[index].plan &&
+            !race->contestants[index].failure[0])
+            status = profile_one(race, index);
         if (status != COLLAGE_OK)
             return status;
     }
@@ -195,10 +215,18 @@ static bool anyone_left(const struct race *race)
 
 static void guess_rounds(struct race *race, double spent)
 {
-    double guess = race->seconds / spent * (double)race->round;
+    double guess = race->rules->seconds / spent * (double)race->round;
     race->rounds = (size_t)fmax(ROUNDS_MIN + ROUNDS_DROPPED, fmin(guess, ROUNDS_MAX));
     if (race->rounds < race->round + 1)
         race->rounds = race->round + 1;
+}
+
+static bool is_over(const struct race *race, double spent)
+{
+    const struct race_rules *rules = race->rules;
+    if (race->round < ROUNDS_MIN + ROUNDS_DROPPED)
+        return false;
+    return rules->more ? !rules->more(rules->user, spent) : spent >= rules->seconds;
 }
 
 static collage_status run_rounds(struct race *race)
@@ -206,7 +234,7 @@ static collage_status run_rounds(struct race *race)
     uint64_t start = clock_ns();
     for (race->round = 0; race->round < ROUNDS_MAX && anyone_left(race); race->round++) {
         double spent = (double)(clock_ns() - start) * 1e-9;
-        if (race->round >= ROUNDS_MIN + ROUNDS_DROPPED && spent >= race->seconds)
+        if (is_over(race, spent))
             break;
         if (race->round > 0)
             guess_rounds(race, fmax(spent, 1e-6));
@@ -221,16 +249,14 @@ static collage_status run_rounds(struct race *race)
 }
 
 collage_status race_run(const struct worker_setup *setup, struct registry *registry,
-                        struct contestant *contestants, size_t count, double seconds,
-                        race_progress_fn progress, void *user, struct error *error)
+                        struct contestant *contestants, size_t count,
+                        const struct race_rules *rules, struct error *error)
 {
     struct race race = { .setup = setup,
                          .registry = registry,
                          .contestants = contestants,
                          .count = count,
-                         .seconds = seconds,
-                         .progress = progress,
-                         .user = user,
+                         .rules = rules,
                          .rounds = ROUNDS_MIN + ROUNDS_DROPPED,
                          .error = error };
     race.racers = memory_alloc(count * sizeof *race.racers);
@@ -242,6 +268,8 @@ collage_status race_run(const struct worker_setup *setup, struct registry *regis
         contestants[k].sample_count = 0;
         contestants[k].peak_bytes = 0;
         contestants[k].worst_error = 0;
+        contestants[k].steps_ns = 0;
+        contestants[k].rests = false;
     }
     collage_status status = COLLAGE_OK;
     for (size_t k = 0; k < count && status == COLLAGE_OK; k++)

@@ -348,6 +348,19 @@ static collage_status do_round(struct server *server, const json_t *request, jso
     return pack_answer(json_pack("{s:f}", "median_ns", median_ns), answer, error);
 }
 
+static collage_status do_profile(struct server *server, const json_t *request, json_t **answer,
+                                 struct error *error)
+{
+    if (!server->contest)
+        return malformed("contest", error);
+    double steps_ns;
+    double seconds = json_number_value(json_object_get(request, "seconds"));
+    collage_status status = contest_profile(server->contest, seconds, &steps_ns, error);
+    if (status != COLLAGE_OK)
+        return status;
+    return pack_answer(json_pack("{s:f}", "steps_ns", steps_ns), answer, error);
+}
+
 /* ---- the loop ---- */
 
 static const struct job {
@@ -355,13 +368,9 @@ static const struct job {
     collage_status (*run)(struct server *server, const json_t *request, json_t **answer,
                           struct error *error);
 } jobs[] = {
-    { "open", do_open },
-    { "describe", do_describe },
-    { "measure", do_measure },
-    { "switch", do_switch },
-    { "contest", do_contest },
-    { "round", do_round },
-    { "transition", do_transition },
+    { "open", do_open },       { "describe", do_describe },     { "measure", do_measure },
+    { "switch", do_switch },   { "contest", do_contest },       { "round", do_round },
+    { "profile", do_profile }, { "transition", do_transition },
 };
 
 static json_t *serve_job(struct server *server, const json_t *request)

@@ -61,24 +61,37 @@ collage_status worker_measure_switch(struct worker *worker, struct candidate_set
 struct contestant {
     const struct plan *plan; /* NULL: standalone */
     uint32_t backend;        /* standalone: which */
-    /* Results. failure: "" or why it is out of the race. samples: one a round, memory_alloc'ed,
-     * equal counts. */
+    bool rests; /* takes no part in further rounds; set while the race runs, by race_more_fn */
+    /* Results. failure: "" or why it is out of the race. samples: one a round, memory_alloc'ed;
+     * fewer if it rested. */
     char failure[512];
     double *samples;
     size_t sample_count;
     uint64_t peak_bytes;
+    double steps_ns;    /* of a plan, if profiled: what its steps cost inside the network */
     double worst_error; /* of its outputs against the oracle; a contestant beyond
                            TENSOR_PLAN_TOLERANCE is out */
 };
 
 typedef bool (*race_progress_fn)(void *user, size_t round, size_t rounds);
 
+/* Asked after each round once there are ten: is another one wanted? spent: by all rounds so far. */
+typedef bool (*race_more_fn)(void *user, double spent_seconds);
+
+struct race_rules {
+    double seconds;            /* that the rounds should take; for progress, and without `more` */
+    race_progress_fn progress; /* may be NULL */
+    race_more_fn more;         /* NULL: until `seconds` are over */
+    bool profile;              /* time the steps of plans, too, in each round */
+    void *user;
+};
+
 /* Starts all, verifies each against the oracle, then rounds in rotating order: each runs alone (the
- * others stopped with SIGSTOP), one warm-up and then enough runs for a sample. Ends when `seconds`
- * are over (at least 10 rounds). */
+ * others stopped with SIGSTOP), one warm-up and then enough runs for a sample. At least 10 rounds,
+ * at most 300. */
 collage_status race_run(const struct worker_setup *setup, struct registry *registry,
-                        struct contestant *contestants, size_t count, double seconds,
-                        race_progress_fn progress, void *user, struct error *error);
+                        struct contestant *contestants, size_t count,
+                        const struct race_rules *rules, struct error *error);
 
 /* The main of collage-worker: serves jobs on descriptor 3 until it closes. */
 int worker_serve(int argc, char **argv);

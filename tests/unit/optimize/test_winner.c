@@ -57,6 +57,7 @@ static void the_mix_must_prove_itself(void **state)
         }
         struct optimizer optimizer = { .contestants = contestants,
                                        .plans = plans,
+                                       .mixes = (bool[MOST]){ true },
                                        .contestant_count = race->count };
         struct error error = { 0 };
         size_t winner = 99;

@@ -35,7 +35,9 @@ static void test_race(void **state)
                                         { .backend = f->faulty }, /* cannot run a whole model */
                                         { .plan = plan } };
     struct error error = { 0 };
-    ASSERT_OK(race_run(&f->setup, f->registry, contestants, 3, 0.1, NULL, NULL, &error), error);
+    ASSERT_OK(race_run(&f->setup, f->registry, contestants, 3,
+                       &(struct race_rules){ .seconds = 0.1 }, &error),
+              error);
     assert_string_equal(contestants[0].failure, "");
     assert_string_equal(contestants[2].failure, "");
     assert_true(contestants[0].sample_count >= 10);
@@ -59,7 +61,8 @@ static void test_missing_program(void **state)
     struct contestant contestant = { .backend = f->faulty };
     struct error error = { 0 };
     f->setup.program = "/nowhere/collage-worker";
-    assert_int_equal(race_run(&f->setup, f->registry, &contestant, 1, 0.1, NULL, NULL, &error),
+    assert_int_equal(race_run(&f->setup, f->registry, &contestant, 1,
+                              &(struct race_rules){ .seconds = 0.1 }, &error),
                      COLLAGE_ERROR_IO);
 }
 
@@ -85,7 +88,9 @@ static void test_interrupted(void **state)
     struct error error = { 0 };
     uint64_t start = clock_ns();
     assert_int_equal(
-        race_run(&f->setup, f->registry, &contestant, 1, 600, on_round, &interrupter, &error),
+        race_run(&f->setup, f->registry, &contestant, 1,
+                 &(struct race_rules){ .seconds = 600, .progress = on_round, .user = &interrupter },
+                 &error),
         COLLAGE_ERROR_INTERRUPTED);
     assert_true((double)(clock_ns() - start) < 60e9);
     assert_int_equal(interrupter.calls, 3);
