@@ -42,14 +42,9 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
                                  struct error *error)
 {
     static const optimizer_step steps[] = {
-        optimizer_make_candidates,
-        optimizer_measure_kernels,
-        optimizer_measure_transitions,
-        optimizer_measure_regions,
-        optimizer_measure_switches,
-        optimizer_place_mix,
-        optimizer_place_alone,
-        optimizer_race,
+        optimizer_make_candidates, optimizer_measure_kernels,   optimizer_measure_transitions,
+        optimizer_measure_regions, optimizer_measure_switches,  optimizer_place_mix,
+        optimizer_add_alone,       optimizer_add_regions_alone, optimizer_race,
     };
     struct optimizer optimizer;
     collage_status status = optimizer_open(settings, &optimizer, error);
@@ -65,13 +60,8 @@ collage_status pipeline_bench(const struct optimizer_settings *settings, struct 
                               struct error *error)
 {
     static const optimizer_step steps[] = {
-        optimizer_make_candidates,
-        optimizer_measure_kernels,
-        optimizer_measure_transitions,
-        optimizer_measure_regions,
-        optimizer_measure_switches,
-        optimizer_place_alone,
-        optimizer_race,
+        optimizer_make_candidates, optimizer_need_kernels, optimizer_measure_transitions,
+        optimizer_add_alone,       optimizer_race,
     };
     struct optimizer optimizer;
     struct optimizer_settings anew = *settings;

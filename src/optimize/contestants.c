@@ -288,25 +288,35 @@ collage_status optimizer_make_standalone(struct optimizer *optimizer, uint32_t b
     return COLLAGE_OK;
 }
 
-collage_status optimizer_place_alone(struct optimizer *optimizer, struct error *error)
+static bool is_graph_level(const struct optimizer *optimizer, uint32_t backend)
+{
+    return optimizer->settings.registry->entries[backend].api->kind == COLLAGE_GRAPH_LEVEL;
+}
+
+collage_status optimizer_add_alone(struct optimizer *optimizer, struct error *error)
 {
     const struct registry *registry = optimizer->settings.registry;
-    for (uint32_t b = 0; b < registry->count; b++) {
+    collage_status status = COLLAGE_OK;
+    for (uint32_t b = 0; b < registry->count && status == COLLAGE_OK; b++) {
         if (!optimizer->enabled[b] || b == REGISTRY_REFERENCE)
             continue;
-        const struct backend_entry *entry = &registry->entries[b];
-        bool graph_level = entry->api->kind == COLLAGE_GRAPH_LEVEL;
-        collage_status status = COLLAGE_OK;
-        if (graph_level && backend_takes_whole(optimizer, b))
+        if (!is_graph_level(optimizer, b))
+            status = add_alone_plan(optimizer, b, registry->entries[b].name, error);
+        else if (backend_takes_whole(optimizer, b))
             status = optimizer_add_library(optimizer, b, error);
-        const char *name =
-            graph_level ? arena_format(optimizer->arena, "%s (plan)", entry->name) : entry->name;
-        if (!name)
-            return error_memory(error);
-        if (status == COLLAGE_OK)
-            status = add_alone_plan(optimizer, b, name, error);
-        if (status != COLLAGE_OK)
-            return status;
     }
-    return COLLAGE_OK;
+    return status;
+}
+
+collage_status optimizer_add_regions_alone(struct optimizer *optimizer, struct error *error)
+{
+    const struct registry *registry = optimizer->settings.registry;
+    collage_status status = COLLAGE_OK;
+    for (uint32_t b = 0; b < registry->count && status == COLLAGE_OK; b++) {
+        if (!optimizer->enabled[b] || !is_graph_level(optimizer, b))
+            continue;
+        const char *name = arena_format(optimizer->arena, "%s (plan)", registry->entries[b].name);
+        status = name ? add_alone_plan(optimizer, b, name, error) : error_memory(error);
+    }
+    return status;
 }

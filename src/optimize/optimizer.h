@@ -75,6 +75,8 @@ collage_status optimizer_make_candidates(struct optimizer *optimizer, struct err
  * of the budget is spent. Kernels: the whole graph on each graph-level library, op-level kernels,
  * and the reference where nobody else can. Regions: all else on graph-level libraries. */
 collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct error *error);
+/* Kernels from the store; measured only if some op-level library alone could not be placed else. */
+collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error);
 /* Every conversion between a layout that some candidate makes and one that some candidate wants. */
 collage_status optimizer_measure_transitions(struct optimizer *optimizer, struct error *error);
@@ -84,7 +86,9 @@ collage_status optimizer_measure_switches(struct optimizer *optimizer, struct er
 collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error);
 /* Adds each library alone: its own session (graph-level), or the best placement on it (op-level).
  */
-collage_status optimizer_place_alone(struct optimizer *optimizer, struct error *error);
+collage_status optimizer_add_alone(struct optimizer *optimizer, struct error *error);
+/* Adds the best placement on each graph-level library as well: several of its sessions. */
+collage_status optimizer_add_regions_alone(struct optimizer *optimizer, struct error *error);
 /* Adds a plan that was made before. It is borrowed. */
 collage_status optimizer_add_plan(struct optimizer *optimizer, const char *name, struct plan *plan,
                                   struct error *error);

@@ -10,6 +10,7 @@
 
 #include "optimize/key_table.h"
 #include "optimize/optimizer.h"
+#include "optimize/ratio.h"
 
 enum { ROUNDS = 60, MOST = 4 };
 
@@ -32,6 +33,22 @@ static const struct race races[] = {
     { { 0, 0 }, { 0, 0 }, 2, SIZE_MAX, "all crashed" },
 };
 
+static void fill_samples(const struct race *race, size_t c, double *samples,
+                         struct contestant *contestant)
+{
+    if (race->times[c] <= 0) {
+        snprintf(contestant->failure, sizeof contestant->failure, "crashed");
+        return;
+    }
+    for (int k = 0; k < ROUNDS; k++) {
+        double phase = k / 10 % 2 ? 1.7 : 1;
+        double sign = (k + (int)c) % 2 ? 1 : -1;
+        samples[k] = race->times[c] * phase * (1 + sign * race->noise[c]);
+    }
+    contestant->samples = samples;
+    contestant->sample_count = ROUNDS;
+}
+
 static void the_mix_must_prove_itself(void **state)
 {
     (void)state;
@@ -43,17 +60,7 @@ static void the_mix_must_prove_itself(void **state)
         struct plan *plans[MOST];
         for (size_t c = 0; c < race->count; c++) {
             plans[c] = &any;
-            if (race->times[c] <= 0) {
-                snprintf(contestants[c].failure, sizeof contestants[c].failure, "crashed");
-                continue;
-            }
-            for (int k = 0; k < ROUNDS; k++) {
-                double phase = k / 10 % 2 ? 1.7 : 1;
-                double sign = (k + (int)c) % 2 ? 1 : -1;
-                samples[c][k] = race->times[c] * phase * (1 + sign * race->noise[c]);
-            }
-            contestants[c].samples = samples[c];
-            contestants[c].sample_count = ROUNDS;
+            fill_samples(race, c, samples[c], &contestants[c]);
         }
         struct optimizer optimizer = { .contestants = contestants,
                                        .plans = plans,
@@ -64,6 +71,36 @@ static void the_mix_must_prove_itself(void **state)
         assert_int_equal(optimizer_find_winner(&optimizer, &winner, &error), COLLAGE_OK);
         if (winner != race->winner)
             fail_msg("%s: contestant %zu won", race->what, winner);
+    }
+}
+
+/* Whether another round is wanted, and who rests from now on. */
+static void a_race_goes_on_while_it_is_open(void **state)
+{
+    (void)state;
+    static const struct {
+        struct race race;
+        bool open, rests[MOST];
+    } cases[] = {
+        { { { 90, 100 }, { 0.01, 0.01 }, 2, 0, "a clear lead" }, false, { false, false } },
+        { { { 100, 100.5 }, { 0.2, 0.1 }, 2, 0, "equal within a wide noise" }, true, { false } },
+        { { { 100, 100.1 }, { 0.001, 0.001 }, 2, 0, "equal, and known well" }, false, { false } },
+        { { { 100, 170, 100.5 }, { 0.1, 0.01, 0.2 }, 3, 0, "one is far behind" },
+          true,
+          { false, true, false } },
+        { { { 0, 100 }, { 0, 0.01 }, 2, 1, "one is left" }, false, { false } },
+    };
+    for (size_t r = 0; r < sizeof cases / sizeof *cases; r++) {
+        static double samples[MOST][ROUNDS];
+        struct contestant contestants[MOST] = { { 0 } };
+        const struct race *race = &cases[r].race;
+        for (size_t c = 0; c < race->count; c++)
+            fill_samples(race, c, samples[c], &contestants[c]);
+        if (race_is_open(contestants, race->count) != cases[r].open)
+            fail_msg("%s: open is wrong", race->what);
+        for (size_t c = 0; c < race->count; c++)
+            if (contestants[c].rests != cases[r].rests[c])
+                fail_msg("%s: rests of %zu is wrong", race->what, c);
     }
 }
 
@@ -94,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mix_must_prove_itself),
+        cmocka_unit_test(a_race_goes_on_while_it_is_open),
         cmocka_unit_test(costs_are_found_by_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
