@@ -24,6 +24,8 @@ struct optimizer_settings {
     double race_seconds;
     bool remeasure;
     bool race_anew; /* even if this very race was run before */
+    const struct peer *peers; /* who else takes part in it; borrowed */
+    size_t peer_count;
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;
@@ -100,6 +102,8 @@ collage_status optimizer_add_libraries(struct optimizer *optimizer, struct error
 /* The plan that is one library alone; NULL if its region cannot hold the whole model. */
 collage_status optimizer_make_standalone(struct optimizer *optimizer, uint32_t backend,
                                          struct plan **out, struct error *error);
+/* Adds the peers of the settings: only to a race that is run anew. */
+collage_status optimizer_add_peers(struct optimizer *optimizer, struct error *error);
 /* Races the contestants. */
 collage_status optimizer_race(struct optimizer *optimizer, struct error *error);
 /* The fastest contestant that is a plan, with all results and the evidence; the caller's. */

@@ -133,7 +133,7 @@ static collage_status race_key(const struct optimizer *optimizer, struct hash *k
         hash_string(state, optimizer->names[k]);
         if (contestant->plan)
             status = hash_plan(optimizer, contestant->plan, state, error);
-        else
+        else if (!contestant->peer) /* races with peers are not kept */
             hash_string(state, registry->entries[contestant->backend].version);
     }
     *key = hash_end(state);

@@ -22,6 +22,7 @@ static collage_status write_result(const struct optimizer *optimizer, size_t ind
                                     .note = arena_string(arena, note),
                                     .chosen = index == chosen,
                                     .steps_ns = self->steps_ns,
+                                    .worst_error = self->worst_error,
                                     .peak_bytes = self->peak_bytes };
     if (!result->name || !result->note)
         return error_memory(error);

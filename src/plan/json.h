@@ -90,6 +90,7 @@ struct member {
     ROW(RESULT_RATIO_HIGH, "ratio_high", MEMBER_NUMBER)                                            \
     ROW(RESULT_PREDICTED, "predicted_ns", MEMBER_NUMBER)                                           \
     ROW(RESULT_STEPS, "steps_ns", MEMBER_NUMBER)                                                   \
+    ROW(RESULT_ERROR, "worst_error", MEMBER_NUMBER)                                                \
     ROW(RESULT_PEAK, "peak_bytes", MEMBER_INTEGER)
 
 #define ROW(index, name, kind) index,

@@ -210,6 +210,7 @@ static bool read_result(struct reader *r, const json_t *json, uint32_t index)
     result->ratio_high = json_number_value(values[RESULT_RATIO_HIGH]);
     result->predicted_ns = json_number_value(values[RESULT_PREDICTED]);
     result->steps_ns = json_number_value(values[RESULT_STEPS]);
+    result->worst_error = json_number_value(values[RESULT_ERROR]);
     json_int_t peak = json_integer_value(values[RESULT_PEAK]);
     if (peak < 0)
         return WRONG(r, "result %u has a negative size", index);

@@ -145,7 +145,7 @@ static json_t *result_to_json(const struct plan_result *result)
                          number(result->high_ns),       number(result->ratio),
                          number(result->ratio_low),     number(result->ratio_high),
                          number(result->predicted_ns),  number(result->steps_ns),
-                         json_integer((json_int_t)peak) };
+                         number(result->worst_error),   json_integer((json_int_t)peak) };
     return object(PLAN_RESULT_MEMBERS, values);
 }
 

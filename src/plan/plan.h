@@ -56,6 +56,8 @@ struct plan_result {
     double predicted_ns; /* sum of costs; 0 if standalone */
     double steps_ns; /* sum over the steps of the lower decile of their times in the network; 0: not
                         known */
+    double worst_error;  /* of its outputs against the reference, relative to each one's largest
+                            value */
     uint64_t peak_bytes; /* resident memory of its process */
 };
 

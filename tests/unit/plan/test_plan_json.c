@@ -15,10 +15,32 @@ struct sample {
 /* A plan with a reorder, a view, an in-place output, copies, two backends, results and evidence. */
 static void sample_setup(struct sample *s)
 {
-    static struct plan_result results[] = { { "mix", "", true, 1e6, 1.1e6, 1.05e6, 1.15e6, 1, 1, 1,
-                                              1.2e6, 1.25e6, 1 << 20 },
-                                            { "alpha", "with beta for Gather", false, 2e6, 2.2e6,
-                                              2.1e6, 2.3e6, 2, 1.9, 2.1, 0, 0, 1 << 21 } };
+    static struct plan_result results[] = {
+        { .name = "mix",
+          .note = "",
+          .chosen = true,
+          .minimum_ns = 1e6,
+          .median_ns = 1.1e6,
+          .low_ns = 1.05e6,
+          .high_ns = 1.15e6,
+          .ratio = 1,
+          .ratio_low = 1,
+          .ratio_high = 1,
+          .predicted_ns = 1.2e6,
+          .steps_ns = 1.25e6,
+          .worst_error = 1e-7,
+          .peak_bytes = 1 << 20 },
+        { .name = "alpha",
+          .note = "with beta for Gather",
+          .minimum_ns = 2e6,
+          .median_ns = 2.2e6,
+          .low_ns = 2.1e6,
+          .high_ns = 2.3e6,
+          .ratio = 2,
+          .ratio_low = 1.9,
+          .ratio_high = 2.1,
+          .peak_bytes = 1 << 21 },
+    };
     struct tensor image = fake_image(), matrix = fake_matrix();
     s->graph = fake_graph();
     value_id in = fake_value(s->graph, VALUE_INPUT, &image);

@@ -10,10 +10,39 @@ struct sample {
 };
 
 static struct plan_result results[] = {
-    { "mix", "", true, 12.31e6, 12.5e6, 12.4e6, 12.6e6, 1, 1, 1, 12.1e6, 12.2e6, 310u << 20 },
-    { "alpha", "with beta for Gather", false, 13.9e6, 14.05e6, 14e6, 14.1e6, 1.124, 1.118, 1.131, 0,
-      0, 290u << 20 },
-    { "beta", "", false, 25e6, 26e6, 25e6, 27e6, 2.08, 2.05, 2.11, 0, 0, 0 }
+    { .name = "mix",
+      .note = "",
+      .chosen = true,
+      .minimum_ns = 12.31e6,
+      .median_ns = 12.5e6,
+      .low_ns = 12.4e6,
+      .high_ns = 12.6e6,
+      .ratio = 1,
+      .ratio_low = 1,
+      .ratio_high = 1,
+      .predicted_ns = 12.1e6,
+      .steps_ns = 12.2e6,
+      .worst_error = 1e-7,
+      .peak_bytes = 310u << 20 },
+    { .name = "alpha",
+      .note = "with beta for Gather",
+      .minimum_ns = 13.9e6,
+      .median_ns = 14.05e6,
+      .low_ns = 14e6,
+      .high_ns = 14.1e6,
+      .ratio = 1.124,
+      .ratio_low = 1.118,
+      .ratio_high = 1.131,
+      .peak_bytes = 290u << 20 },
+    { .name = "beta",
+      .note = "",
+      .minimum_ns = 25e6,
+      .median_ns = 26e6,
+      .low_ns = 25e6,
+      .high_ns = 27e6,
+      .ratio = 2.08,
+      .ratio_low = 2.05,
+      .ratio_high = 2.11 },
 };
 
 static void sample_setup(struct sample *s)

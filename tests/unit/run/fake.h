@@ -513,7 +513,9 @@ static inline struct candidate *fake_choose(struct fake *f, uint32_t backend, si
 
 static inline struct plan *fake_build(struct fake *f)
 {
-    struct placement placement = { f->chosen, f->chosen_count, 12345, true, 1 };
+    struct placement placement = {
+        .chosen = f->chosen, .count = f->chosen_count, .cost_ns = 12345, .optimal = true
+    };
     struct plan *plan = NULL;
     struct error error = { 0 };
     if (plan_build(&f->problem, &placement, "device", &plan, &error) != COLLAGE_OK)
