@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # A thin front: what each target does is in tools/ and CMakePresets.json.
 .POSIX:
-.PHONY: help setup build demo check format lint asan tsan clean
+.PHONY: help setup build demo install uninstall bundle check format lint asan tsan clean
+PREFIX = /usr/local
 
 help:
 	@echo "make demo     set up, build, optimise ResNet-50 here, show what runs where"
 	@echo "make check    set up, then all checks: format, lint, layers, builds, tests, sanitizers"
 	@echo "make setup    install what is missing: Debian packages, and wheels into .venv"
 	@echo "make build    release build, in build/release"
+	@echo "make install  install the release build: PREFIX=/usr/local, DESTDIR="
+	@echo "make uninstall  remove it again, with the same PREFIX and DESTDIR"
+	@echo "make bundle   an archive with all libraries, to be unpacked anywhere: build/bundle/"
 	@echo "make format   clang-format all sources"
 	@echo "make lint     clang-tidy all sources"
 	@echo "make asan     build and test with AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -23,6 +27,16 @@ build: setup
 
 demo:
 	@tools/demo.sh
+
+install:
+	@test -x build/release/bin/collage || { echo "make install: run 'make build' first" >&2; exit 1; }
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+uninstall:
+	@tools/uninstall.sh "$(DESTDIR)$(PREFIX)"
+
+bundle: setup
+	@tools/bundle.sh
 
 check:
 	@tools/check.sh

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures networks and prints the tables of docs/results.md.
 
-    bench/results.py [--networks a,b] [--threads 1,2] [--seconds 30] [--work DIR] [--collage PROGRAM]
+    bench/results.py [--networks a,b] [--threads 1,2] [--budget 60] [--seconds 20] [--work DIR] [--collage PROGRAM]
+    bench/results.py --tables [--work DIR]      prints the tables of what was measured, measures nothing
 
-For each network and number of threads: optimises with an empty cost store (cold) and again (warm),
-verifies the plan against the reference, and races it against each library alone (`collage bench`).
-Needs Python 3.9 and a release build; nothing else should run on the machine.
+For each network and number of threads: optimises with an empty cost store (cold) and again (warm), then races the
+plan against each library alone in one interleaved run (`collage bench`, which compares everybody with the reference
+first). What is measured is kept in DIR and not measured again. Needs Python 3.9 and a release build; nothing else
+should run on the machine.
 """
 import argparse
 import json
@@ -18,6 +20,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIBRARIES = ("onednn", "onnxruntime", "openvino")
 
 
 def run(program, *arguments, cache):
@@ -25,26 +28,26 @@ def run(program, *arguments, cache):
     start = time.monotonic()
     done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"collage {' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
+        raise RuntimeError(f"collage {' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
     return done.stdout, time.monotonic() - start
 
 
-def measure(program, network, threads, seconds, work):
+def measure(options, network, threads):
+    program, work = options.collage, options.work
     model, plan = work / f"{network}.onnx", work / f"{network}.{threads}.plan.json"
     cache = work / f"cache-{network}-{threads}"
     shutil.rmtree(cache, ignore_errors=True)
     if not (work / f"{network}.weights").exists():
         run(program, "weights", str(ROOT / f"bench/networks/{network}.onnx"), "--output", str(work), cache=cache)
-    optimise = ("optimize", str(model), "--threads", str(threads), "-o", str(plan), "--quiet")
+    optimise = ("optimize", str(model), "--threads", str(threads), "-o", str(plan), "--quiet",
+                "--budget", f"{options.budget}s", "--race", f"{options.race}s")
     _, cold = run(program, *optimise, cache=cache)
     made = json.loads(plan.read_text())
     _, warm = run(program, *optimise, cache=cache)
-    verified, _ = run(program, "verify", str(plan), cache=cache)
-    bench, _ = run(program, "bench", str(plan), "--seconds", str(seconds), "--json", "--quiet", cache=cache)
+    bench, _ = run(program, "bench", str(plan), "--seconds", str(options.seconds), "--json", "--quiet", cache=cache)
     race = json.loads(bench)
     race = race[0] if isinstance(race, list) else race
-    return {"network": network, "threads": threads, "cold": cold, "warm": warm, "verified": verified.strip(),
-            "plan": made, "race": race}
+    return {"network": network, "threads": threads, "cold": cold, "warm": warm, "plan": made, "race": race}
 
 
 def milliseconds(row):
@@ -55,67 +58,127 @@ def ratio(row):
     return f"{row['ratio']:.3f} [{row['ratio_low']:.3f}, {row['ratio_high']:.3f}]"
 
 
-def what(plan):
-    """Which backends the plan runs on, with their shares of its steps."""
+def shares(plan):
+    """Which backends the plan runs on, each with its operators and its share of the predicted time."""
     if plan["standalone"]:
         return f"{plan['backends'][0]['name']} alone"
     names = [backend["name"] for backend in plan["backends"]]
-    steps = [step for step in plan["steps"] if step.get("backend") is not None]
-    counts = {}
-    for step in steps:
-        backend = step["backend"]
-        name = names[backend] if isinstance(backend, int) else backend
-        counts[name] = counts.get(name, 0) + 1
-    return ", ".join(f"{name} {count}" for name, count in counts.items()) + " steps"
+    times, nodes = {}, {}
+    for step in plan["steps"]:
+        if step.get("backend") is None:
+            continue
+        name = names[step["backend"]] if isinstance(step["backend"], int) else step["backend"]
+        times[name] = times.get(name, 0) + step.get("cost_ns", 0)
+        nodes[name] = nodes.get(name, 0) + len(step.get("nodes", []))
+    total = sum(times.values()) or 1
+    ranked = sorted(times, key=lambda name: -times[name])
+    return ", ".join(f"{name} {100 * times[name] / total:.0f} % ({nodes[name]} operators)" for name in ranked)
+
+
+def alone(result):
+    """The rows of the libraries alone that finished; the plan's row."""
+    rows = {row["name"]: row for row in result["race"]["results"]}
+    return {name: rows[name] for name in LIBRARIES if name in rows and rows[name]["median_ns"] > 0}, rows["plan"]
+
+
+def best(rows):
+    return min(rows.values(), key=lambda row: row["ratio"]) if rows else None
 
 
 def print_comparison(results):
-    print("| network | threads | onednn min / median [ms] | onnxruntime min / median [ms] | plan min / median [ms] "
-          "| the plan is | onnxruntime / plan [95 % CI] | best alone / plan [95 % CI] |")
-    print("|---|--:|--:|--:|--:|---|--:|--:|")
+    print("| network | threads | onednn | onnxruntime | openvino | plan | the plan is "
+          "| best alone / plan [95 % CI] | best session / plan [95 % CI] |")
+    print("|---|--:|--:|--:|--:|--:|---|--:|--:|")
     for result in results:
-        rows = {row["name"]: row for row in result["race"]["results"]}
-        plan = rows.pop("plan")
-        alone = {name: row for name, row in rows.items() if "(plan)" not in name and row["median_ns"] > 0}
-        best = min(alone.values(), key=lambda row: row["ratio"])
-        cells = [milliseconds(rows[name]) if name in alone else "the plan" for name in ("onednn", "onnxruntime")]
-        print(f"| {result['network']} | {result['threads']} | {cells[0]} | {cells[1]} | {milliseconds(plan)} "
-              f"| {what(result['plan'])} | {ratio(alone['onnxruntime'])} | {ratio(best)} |")
+        rows, plan = alone(result)
+        cells = [milliseconds(rows[name]) if name in rows else "the plan" for name in LIBRARIES]
+        fastest = best(rows)
+        session = best({name: row for name, row in rows.items() if name != "onednn"})
+        print(f"| {result['network']} | {result['threads']} | {' | '.join(cells)} | {milliseconds(plan)} "
+              f"| {shares(result['plan'])} | {ratio(fastest)} | {ratio(session)} |")
+
+
+def additivity(plan):
+    chosen = [row for row in plan["results"] if row["chosen"]] + plan["results"]
+    row = next((row for row in chosen if row["predicted_ns"] > 0 and row["steps_ns"] > 0), None)
+    return f"{100 * (row['predicted_ns'] / row['steps_ns'] - 1):+.1f} %" if row else "-"
+
+
+def bound(plan):
+    if plan["standalone"]:
+        return "-"
+    if plan["optimal"]:
+        return "optimal"
+    if plan["bound_ns"] > 0:
+        return f"within {100 * (plan['predicted_ns'] / plan['bound_ns'] - 1):.2f} %"
+    return "none"
 
 
 def print_search(results):
-    print("| network | threads | cold [s] | warm [s] | keys measured | failed | sum of costs / minimum of the race "
-          "| worst error | peak memory plan, onednn, onnxruntime [MiB] |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    print("| network | threads | cold [s] | warm [s] | candidates | keys | failed | not worth it | no time | placing [s] "
+          "| bound | additivity error | worst error | peak memory plan, onednn, onnxruntime, openvino [MiB] |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|--:|")
     for result in results:
-        evidence, rows = result["plan"]["evidence"], result["plan"]["results"]
-        mix = next((row for row in rows if row["name"] == "mix"), rows[0])
-        additivity = mix["predicted_ns"] / mix["minimum_ns"] - 1 if mix["minimum_ns"] else float("nan")
+        evidence = result["plan"]["evidence"]
         peak = {row["name"]: f"{row['peak_bytes'] / 2**20:.0f}" for row in result["race"]["results"]}
-        peaks = ", ".join(peak.get(name, "-") for name in ("plan", "onednn", "onnxruntime"))
-        error = result["verified"].split(" are within ")[-1].split(" of ")[0]
+        peaks = ", ".join(peak.get(name, "-") for name in ("plan", *LIBRARIES))
+        _, plan = alone(result)
         print(f"| {result['network']} | {result['threads']} | {result['cold']:.1f} | {result['warm']:.1f} "
-              f"| {evidence['keys']} | {evidence['failed']} | {100 * additivity:+.1f} % | {error} | {peaks} |")
+              f"| {evidence['candidates']} | {evidence['keys']} | {evidence['failed']} | {evidence['not_worth']} "
+              f"| {evidence['unmeasured']} | {evidence['place_seconds']:.2f} | {bound(result['plan'])} "
+              f"| {additivity(result['plan'])} | {plan['worst_error']:.1e} | {peaks} |")
+
+
+def print_summary(results):
+    """How often the aims are met: by point estimates, and with the whole interval."""
+    pairs = [(best(alone(result)[0]), best({n: r for n, r in alone(result)[0].items() if n != "onednn"}))
+             for result in results]
+    pairs = [(a or s, s) for a, s in pairs if s]
+    count = len(pairs)
+    print(f"{count} rows. Against the best library alone, plan / best is")
+    print(f"  at most 1.02 in {sum(a['ratio'] >= 1 / 1.02 for a, _ in pairs)} "
+          f"(with its whole interval in {sum(a['ratio_low'] >= 1 / 1.02 for a, _ in pairs)})")
+    print(f"  faster by 1.05 or more in {sum(a['ratio'] >= 1.05 for a, _ in pairs)} "
+          f"(with its whole interval in {sum(a['ratio_low'] >= 1.05 for a, _ in pairs)})")
+    print("Against the best session (ONNX Runtime, OpenVINO), it is")
+    print(f"  faster by 1.05 or more in {sum(s['ratio'] >= 1.05 for _, s in pairs)} "
+          f"(with its whole interval in {sum(s['ratio_low'] >= 1.05 for _, s in pairs)})")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--networks", default="tiny_cnn,resnet50,mobilenet_v2,tiny_transformer")
+    networks = sorted(path.stem for path in (ROOT / "bench/networks").glob("*.onnx"))
+    parser.add_argument("--networks", default=",".join(networks))
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--budget", type=float, default=60, help="seconds for measuring, each")
+    parser.add_argument("--race", type=float, default=20, help="seconds for the race that decides")
+    parser.add_argument("--seconds", type=float, default=20, help="seconds for the comparison")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/results")
     parser.add_argument("--collage", default=str(ROOT / "build/release/bin/collage"))
+    parser.add_argument("--tables", action="store_true", help="only print what was measured")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     results = []
     for network in options.networks.split(","):
         for threads in options.threads.split(","):
-            results.append(measure(options.collage, network, int(threads), options.seconds, options.work))
-            print(f"{network}, {threads} threads: done", file=sys.stderr)
-    (options.work / "results.json").write_text(json.dumps(results))
+            kept = options.work / f"{network}.{threads}.result.json"
+            if not kept.exists() and not options.tables:
+                start = time.monotonic()
+                try:
+                    kept.write_text(json.dumps(measure(options, network, int(threads))))
+                    outcome = "done"
+                except RuntimeError as error:
+                    outcome = f"failed: {error}"
+                print(f"{network}, {threads} threads: {outcome}, {time.monotonic() - start:.0f} s", file=sys.stderr)
+            if kept.exists():
+                results.append(json.loads(kept.read_text()))
+    if not results:
+        sys.exit("nothing was measured")
     print_comparison(results)
     print()
     print_search(results)
+    print()
+    print_summary(results)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 struct settings {
     int32_t threads;
     double seconds;
+    const char *peers;
     struct option_list shapes;
     bool json, quiet;
 };
@@ -16,6 +17,9 @@ static const struct option options[] = {
       offsetof(struct settings, threads) },
     { "seconds", 's', OPTION_SECONDS, "TIME", "time to spend on each (default: 20)",
       offsetof(struct settings, seconds) },
+    { "peers", 'p', OPTION_TEXT, "LIST",
+      "others that take part: names such as torch,tvm, or all, or programs",
+      offsetof(struct settings, peers) },
     SHAPE_OPTION(struct settings),
     { "json", 0, OPTION_FLAG, NULL, "print one JSON array, an object for each",
       offsetof(struct settings, json) },
@@ -64,7 +68,8 @@ static int bench(collage_context *context, const struct settings *settings, cons
     int result = load(context, settings, path, progress, &model, &plan);
     if (result == EXIT_OK) {
         const collage_bench_options choices = { .struct_size = sizeof choices,
-                                                .seconds = settings->seconds };
+                                                .seconds = settings->seconds,
+                                                .peers = settings->peers };
         collage_status status = collage_bench(
             context, model, plan, &choices,
             settings->json ? COLLAGE_FORMAT_JSON : COLLAGE_FORMAT_TEXT, write_to_file, out);
@@ -85,7 +90,10 @@ static int bench_all(const struct settings *settings, const struct operands *ope
     int result = context_create(&progress, &context);
     if (result != EXIT_OK)
         return result;
-    fputs(settings->json ? "[\n" : "", out);
+    collage_status status = collage_peers_check(context, settings->peers);
+    if (status != COLLAGE_OK)
+        result = complain_of(context, status);
+    fputs(settings->json && result == EXIT_OK ? "[\n" : "", out);
     for (size_t k = 0; k < operands->count && result == EXIT_OK; k++) {
         const char *path = operands->items[k];
         if (settings->json)
@@ -95,7 +103,7 @@ static int bench_all(const struct settings *settings, const struct operands *ope
         result = bench(context, settings, path, &progress, out);
         fflush(out);
     }
-    fputs(settings->json ? "]\n" : "", out);
+    fputs(settings->json && result == EXIT_OK ? "]\n" : "", out);
     progress_end(&progress);
     collage_context_destroy(context);
     return result;

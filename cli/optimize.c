@@ -10,7 +10,7 @@
 struct settings {
     const char *output, *backends;
     int32_t threads;
-    double budget;
+    double budget, race;
     struct option_list shapes;
     bool json, remeasure, quiet;
 };
@@ -25,6 +25,9 @@ static const struct option options[] = {
       offsetof(struct settings, backends) },
     { "budget", 0, OPTION_SECONDS, "TIME", "time limit for measuring, such as 90s (default: 5m)",
       offsetof(struct settings, budget) },
+    { "race", 0, OPTION_SECONDS, "TIME",
+      "time for the final race, twice that while it is open (default: 20s)",
+      offsetof(struct settings, race) },
     SHAPE_OPTION(struct settings),
     { "remeasure", 0, OPTION_FLAG, NULL, "measure anew what was measured before",
       offsetof(struct settings, remeasure) },
@@ -53,6 +56,7 @@ static collage_status optimize(collage_context *context, const struct settings *
                                                .backends = settings->backends,
                                                .threads = settings->threads,
                                                .budget_seconds = settings->budget,
+                                               .race_seconds = settings->race,
                                                .remeasure = settings->remeasure };
     collage_status status = collage_optimize(context, model, &choices, plan);
     return status == COLLAGE_OK ? collage_plan_save(context, model, *plan, output) : status;

@@ -8,6 +8,8 @@ pkg_check_modules(GVC REQUIRED IMPORTED_TARGET libgvc)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+# CBC bounds placements; without it collage-solver is not built.
+pkg_check_modules(CBC IMPORTED_TARGET cbc)
 find_program(PROTOC_C protoc-c REQUIRED)
 
 file(GLOB site_packages ${COLLAGE_VENV}/lib/python3*/site-packages)
@@ -18,3 +20,4 @@ find_file(COLLAGE_ONNX_PROTO onnx.proto PATHS ${site_packages}/onnx NO_DEFAULT_P
 find_path(COLLAGE_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h PATHS ${COLLAGE_VENV}/include)
 find_library(COLLAGE_ONEDNN_LIBRARY dnnl PATHS ${COLLAGE_VENV}/lib)
 file(GLOB COLLAGE_ONNXRUNTIME_LIBRARY ${site_packages}/onnxruntime/capi/libonnxruntime.so.*)
+file(GLOB COLLAGE_OPENVINO_LIBRARY ${site_packages}/openvino/libs/libopenvino_c.so.*)

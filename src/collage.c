@@ -61,7 +61,7 @@ collage_status pipeline_bench(const struct optimizer_settings *settings, struct 
 {
     static const optimizer_step steps[] = {
         optimizer_make_candidates, optimizer_need_kernels, optimizer_measure_transitions,
-        optimizer_add_alone,       optimizer_race,
+        optimizer_add_alone,       optimizer_add_peers,    optimizer_race,
     };
     struct optimizer optimizer;
     struct optimizer_settings anew = *settings;

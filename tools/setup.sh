@@ -7,10 +7,12 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# Compiler and build; ONNX messages; cost store; plan files; pictures; device key; hashes; wheels.
+# Compiler and build; ONNX messages; cost store; plan files; pictures; device key; hashes; bounds of
+# placements; wheels.
 packages="build-essential cmake ninja-build pkg-config
     libprotobuf-c-dev protobuf-c-compiler
     libsqlite3-dev libjansson-dev libgraphviz-dev libhwloc-dev libxxhash-dev
+    coinor-libcbc-dev
     python3 python3-venv"
 check_packages="clang clang-format clang-tidy libcmocka-dev"
 

@@ -57,6 +57,27 @@ static bool collect_binary(struct recipe *recipe, const collage_node *node, uint
     return append(recipe, &post);
 }
 
+/* PRelu with the chain on the left: its slopes are one number, or one a channel. */
+static bool collect_prelu(struct recipe *recipe, const collage_node *node, uint32_t position)
+{
+    struct post post = { .kind = POST_PRELU, .value = node->inputs[1] };
+    if (position != 0)
+        return refuse(recipe, "PRelu with the chain as its slopes is not mapped");
+    if (!value_align(recipe, recipe->graph->values[post.value], post.dims))
+        return refuse(recipe, "the slopes of PRelu do not broadcast to the output");
+    for (int d = 0; d < recipe->out_rank; d++) {
+        if (post.dims[d] != 1 && d != 1)
+            return refuse(recipe, "the slopes of PRelu differ within a channel");
+    }
+    return append(recipe, &post);
+}
+
+static bool collect_operands(struct recipe *recipe, const collage_node *node, uint32_t position)
+{
+    return strcmp(node->op_type, "PRelu") == 0 ? collect_prelu(recipe, node, position)
+                                               : collect_binary(recipe, node, position);
+}
+
 bool chain_collect(struct recipe *recipe)
 {
     const collage_subgraph *graph = recipe->graph;
@@ -76,7 +97,7 @@ bool chain_collect(struct recipe *recipe)
                 return false;
             break;
         case ELTWISE_NO:
-            if (!collect_binary(recipe, node, position))
+            if (!collect_operands(recipe, node, position))
                 return false;
         }
     }
@@ -108,7 +129,9 @@ static bool used_by_operand(const struct recipe *recipe, uint32_t value)
             return true;
     }
     for (size_t k = 0, uses = 0; k < recipe->post_count; k++) {
-        if (recipe->posts[k].kind == POST_BINARY && recipe->posts[k].value == value && ++uses > 1)
+        enum post_kind kind = recipe->posts[k].kind;
+        if ((kind == POST_BINARY || kind == POST_PRELU) && recipe->posts[k].value == value &&
+            ++uses > 1)
             return true;
     }
     return false;
@@ -131,13 +154,25 @@ static bool choose_sum(struct recipe *recipe)
     return refuse(recipe, "there is no residual to add in place");
 }
 
+static bool place_prelu(struct recipe *recipe, struct post *post, int place)
+{
+    const struct operand *slopes =
+        operand_add_aligned(recipe, DNNL_ARG_ATTR_MULTIPLE_POST_OP(place) | DNNL_ARG_WEIGHTS,
+                            post->value, post->dims, LAYOUT_PLAIN);
+    for (int d = 0; slopes && d < slopes->rank; d++)
+        post->mask |= slopes->dims[d] != 1 ? 1 << d : 0;
+    return slopes != NULL;
+}
+
 bool chain_place(struct recipe *recipe, enum layout_class layout)
 {
     if (recipe->choice->sum && !choose_sum(recipe))
         return false;
     for (size_t k = 0; k < recipe->post_count; k++) {
-        const struct post *post = &recipe->posts[k];
+        struct post *post = &recipe->posts[k];
         int arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)k) | DNNL_ARG_SRC_1;
+        if (post->kind == POST_PRELU && !place_prelu(recipe, post, (int)k))
+            return false;
         if (post->kind == POST_BINARY &&
             !operand_add_aligned(recipe, arg, post->value, post->dims, layout))
             return false;

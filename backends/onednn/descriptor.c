@@ -75,8 +75,8 @@ static collage_status create_blocked(const struct library *library, const struct
                 operand->tag);
 }
 
-collage_status descriptor_create(const struct library *library, const struct operand *operand,
-                                 dnnl_memory_desc_t *out, collage_message *message)
+static collage_status create_whole(const struct library *library, const struct operand *operand,
+                                   dnnl_memory_desc_t *out, collage_message *message)
 {
     dnnl_dims_t strides;
     dnnl_status_t status;
@@ -95,4 +95,35 @@ collage_status descriptor_create(const struct library *library, const struct ope
         return COLLAGE_OK;
     return fail(message, COLLAGE_ERROR_BACKEND, "oneDNN refuses a descriptor: %s",
                 library_status_text(status));
+}
+
+/* The whole, then the part of it. */
+static collage_status create_part(const struct library *library, const struct operand *operand,
+                                  dnnl_memory_desc_t *out, collage_message *message)
+{
+    struct operand whole = *operand;
+    dnnl_memory_desc_t descriptor = NULL;
+    memcpy(whole.dims, operand->within, sizeof whole.dims);
+    for (int64_t d = operand->rank - 1, stride = 1; d >= 0; d--) {
+        whole.strides[d] = stride;
+        stride *= whole.dims[d];
+    }
+    *out = NULL;
+    collage_status status = create_whole(library, &whole, &descriptor, message);
+    if (status != COLLAGE_OK)
+        return status;
+    dnnl_status_t result =
+        library->memory_desc_create_submemory(out, descriptor, operand->dims, operand->at);
+    library->memory_desc_destroy(descriptor);
+    if (result == dnnl_success)
+        return COLLAGE_OK;
+    return fail(message, COLLAGE_ERROR_UNSUPPORTED, "oneDNN has no such part of a tensor: %s",
+                library_status_text(result));
+}
+
+collage_status descriptor_create(const struct library *library, const struct operand *operand,
+                                 dnnl_memory_desc_t *out, collage_message *message)
+{
+    return operand->part ? create_part(library, operand, out, message)
+                         : create_whole(library, operand, out, message);
 }

@@ -203,6 +203,8 @@ static bool is_full(const struct recipe *recipe, const int64_t *aligned)
 static bool translate_unary(struct recipe *recipe, uint32_t value, const struct post *post)
 {
     enum layout_class layout = recipe->choice->out;
+    if (recipe->post_count > 0)
+        return refuse(recipe, "nothing is fused behind %s", recipe_head(recipe)->op_type);
     recipe->family = FAMILY_ELTWISE;
     recipe->alg = post->alg;
     recipe->alpha = post->alpha;
@@ -260,7 +262,11 @@ bool translate_elementwise(struct recipe *recipe)
     if (value == COLLAGE_NO_VALUE)
         return refuse(recipe, "%s lacks its operand", head->op_type);
     struct post post = { .kind = POST_ELTWISE };
-    switch (eltwise_match_node(recipe, head, value, &post)) {
+    bool commutes = false;
+    dnnl_alg_kind_t alg = binary_algorithm(head->op_type, &commutes);
+    /* The library fuses with a binary primitive, but not with an element-wise one. */
+    bool fuses = recipe->post_count > 0 && alg != dnnl_alg_kind_undef && head->input_count == 2;
+    switch (fuses ? ELTWISE_NO : eltwise_match_node(recipe, head, value, &post)) {
     case ELTWISE_REFUSED:
         return false;
     case ELTWISE_YES:
@@ -268,9 +274,28 @@ bool translate_elementwise(struct recipe *recipe)
     case ELTWISE_NO:
         break;
     }
-    bool commutes = false;
-    dnnl_alg_kind_t alg = binary_algorithm(head->op_type, &commutes);
     if (alg == dnnl_alg_kind_undef || head->input_count != 2)
         return refuse(recipe, "%s with these operands is not mapped", head->op_type);
     return translate_binary(recipe, alg, commutes);
+}
+
+/* x where it is positive, else x times the slope. */
+bool translate_prelu(struct recipe *recipe)
+{
+    enum layout_class layout = recipe->choice->out;
+    uint32_t ids[] = { head_input_id(recipe, 0), head_input_id(recipe, 1) };
+    int64_t aligned[2][MAX_RANK];
+    if (ids[1] == COLLAGE_NO_VALUE || !check_class(recipe))
+        return false;
+    for (int k = 0; k < 2; k++) {
+        if (!value_align(recipe, recipe->graph->values[ids[k]], aligned[k]))
+            return refuse(recipe, "the slopes do not broadcast to the output");
+    }
+    recipe->family = FAMILY_PRELU;
+    if (recipe->out_rank > 5)
+        return refuse(recipe, "PRelu of rank %d is not mapped", recipe->out_rank);
+    groups_identity(recipe); /* not in place: the library then reads what it has written */
+    return operand_add_aligned(recipe, DNNL_ARG_SRC, ids[0], aligned[0], layout) &&
+           operand_add_aligned(recipe, DNNL_ARG_WEIGHTS, ids[1], aligned[1], layout) &&
+           operand_add_output(recipe, layout);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "library.h"
 
+#include "../library_path.h"
 #include "message.h"
 
 #include <dlfcn.h>
@@ -9,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef COLLAGE_ONEDNN_DEFAULT
-#define COLLAGE_ONEDNN_DEFAULT "libdnnl.so.3"
+#ifndef COLLAGE_ONEDNN_BUILT
+#define COLLAGE_ONEDNN_BUILT NULL
 #endif
+
+static const struct library_place place = { "COLLAGE_ONEDNN_LIBRARY", "onednn",
+                                            COLLAGE_ONEDNN_BUILT, "libdnnl.so.3" };
 
 static const struct symbol {
     const char *name;
@@ -86,9 +90,8 @@ static collage_status check_version(struct library *library, const char *file,
 
 collage_status library_load(struct library *library, collage_message *message)
 {
-    const char *file = getenv("COLLAGE_ONEDNN_LIBRARY");
-    if (!file || !*file)
-        file = COLLAGE_ONEDNN_DEFAULT;
+    char path[PATH_MAX];
+    const char *file = library_path_find(&place, path);
     memset(library, 0, sizeof *library);
     library->handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library->handle)

@@ -20,6 +20,7 @@
     X(stream_destroy)                                                                              \
     X(memory_desc_create_with_tag)                                                                 \
     X(memory_desc_create_with_strides)                                                             \
+    X(memory_desc_create_submemory)                                                                \
     X(memory_desc_clone)                                                                           \
     X(memory_desc_equal)                                                                           \
     X(memory_desc_get_size)                                                                        \
@@ -36,6 +37,7 @@
     X(post_ops_destroy)                                                                            \
     X(post_ops_append_sum)                                                                         \
     X(post_ops_append_eltwise)                                                                     \
+    X(post_ops_append_prelu)                                                                       \
     X(post_ops_append_binary)                                                                      \
     X(primitive_desc_query)                                                                        \
     X(primitive_desc_query_md)                                                                     \
@@ -55,7 +57,10 @@
     X(layer_normalization_forward_primitive_desc_create)                                           \
     X(inner_product_forward_primitive_desc_create)                                                 \
     X(matmul_primitive_desc_create)                                                                \
-    X(reduction_primitive_desc_create)
+    X(reduction_primitive_desc_create)                                                             \
+    X(resampling_forward_primitive_desc_create)                                                    \
+    X(prelu_forward_primitive_desc_create)                                                         \
+    X(lstm_forward_primitive_desc_create)
 
 struct library {
     void *handle; /* of dlopen; never closed: its threads outlive any use of it */

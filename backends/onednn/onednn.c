@@ -15,10 +15,11 @@
 
 #define ELEMENTWISE                                                                                \
     "(Relu|LeakyRelu|Elu|Sigmoid|Tanh|Abs|Sqrt|Exp|Log|Mish|Softplus|HardSigmoid|HardSwish|Swish|" \
-    "Round|Neg|Reciprocal|Clip|Gelu|Pow|Add|Sub|Mul|Div|Min|Max|Sum)"
+    "Round|Neg|Reciprocal|Clip|Gelu|Pow|Add|Sub|Mul|Div|Min|Max|Sum|PRelu)"
 
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ELEMENTWISE "*4" },
+    { "padded convolution", "Pad Conv " ELEMENTWISE "*4" },
     { "deconvolution", "ConvTranspose " ELEMENTWISE "*4" },
     { "matmul", "MatMul " ELEMENTWISE "*4" },
     { "transposed matmul", "Transpose MatMul " ELEMENTWISE "*3 Transpose*1" },
@@ -26,11 +27,15 @@ static const collage_pattern patterns[] = {
     { "gemm", "Gemm " ELEMENTWISE "*4" },
     { "element-wise", ELEMENTWISE " " ELEMENTWISE "*3" },
     { "pooling", "(MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool)" },
+    { "padded pooling", "Pad (MaxPool|AveragePool)" },
+    { "resampling", "Resize " ELEMENTWISE "*2" },
+    { "lstm", "LSTM" },
     { "softmax", "(Softmax|LogSoftmax)" },
     { "normalisation", "(LayerNormalization|BatchNormalization)" },
     { "concat", "Concat" },
-    { "reduction", "(ReduceMean|ReduceSum|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2)" },
-    { "reorder", "(Transpose|Identity)" },
+    { "reduction", "(ReduceMean|ReduceSum|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2|"
+                   "ReduceSumSquare)" },
+    { "reorder", "(Transpose|Identity|Slice|Split|Gather|Expand|Pad)" },
 };
 
 /* GOMP_SPINCOUNT: its idle threads must not steal the cores of the next library. */
@@ -79,8 +84,9 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
     for (uint32_t k = 0; k < subgraph->input_count; k++)
         snprintf(out->inputs[k].tag, sizeof out->inputs[k].tag, "%s",
                  recipe_tag(&recipe, subgraph->inputs[k]));
-    snprintf(out->outputs[0].tag, sizeof out->outputs[0].tag, "%s",
-             recipe_tag(&recipe, subgraph->outputs[0]));
+    for (uint32_t k = 0; k < subgraph->output_count; k++)
+        snprintf(out->outputs[k].tag, sizeof out->outputs[k].tag, "%s",
+                 recipe_tag(&recipe, subgraph->outputs[k]));
     return true;
 }
 

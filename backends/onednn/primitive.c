@@ -127,6 +127,31 @@ static dnnl_status_t make_reorder(const struct builder *b, dnnl_primitive_desc_t
                                                      of(b, DNNL_ARG_TO), b->engine, b->attributes);
 }
 
+static dnnl_status_t make_resampling(const struct builder *b, dnnl_primitive_desc_t *out)
+{
+    return b->library->resampling_forward_primitive_desc_create(
+        out, b->engine, dnnl_forward_inference, b->recipe->alg, NULL, of(b, DNNL_ARG_SRC),
+        of(b, DNNL_ARG_DST), b->attributes);
+}
+
+static dnnl_status_t make_lstm(const struct builder *b, dnnl_primitive_desc_t *out)
+{
+    dnnl_rnn_direction_t direction =
+        b->recipe->reverse ? dnnl_unidirectional_right2left : dnnl_unidirectional_left2right;
+    return b->library->lstm_forward_primitive_desc_create(
+        out, b->engine, dnnl_forward_inference, direction, of(b, DNNL_ARG_SRC_LAYER),
+        of(b, DNNL_ARG_SRC_ITER), of(b, DNNL_ARG_SRC_ITER_C), of(b, DNNL_ARG_WEIGHTS_LAYER),
+        of(b, DNNL_ARG_WEIGHTS_ITER), NULL, NULL, of(b, DNNL_ARG_BIAS), of(b, DNNL_ARG_DST_LAYER),
+        of(b, DNNL_ARG_DST_ITER), of(b, DNNL_ARG_DST_ITER_C), 0, b->attributes);
+}
+
+static dnnl_status_t make_prelu(const struct builder *b, dnnl_primitive_desc_t *out)
+{
+    return b->library->prelu_forward_primitive_desc_create(
+        out, b->engine, dnnl_forward_inference, of(b, DNNL_ARG_SRC), of(b, DNNL_ARG_WEIGHTS),
+        of(b, DNNL_ARG_DST), b->attributes);
+}
+
 static const struct maker {
     const char *name;
     dnnl_status_t (*make)(const struct builder *builder, dnnl_primitive_desc_t *out);
@@ -145,6 +170,9 @@ static const struct maker {
     [FAMILY_CONCAT] = { "concat", make_concat, false },
     [FAMILY_REDUCTION] = { "reduction", make_reduction, false },
     [FAMILY_REORDER] = { "reorder", make_reorder, false },
+    [FAMILY_RESAMPLING] = { "resampling", make_resampling, false },
+    [FAMILY_LSTM] = { "LSTM", make_lstm, true },
+    [FAMILY_PRELU] = { "PRelu", make_prelu, false },
 };
 
 static dnnl_status_t append_posts(const struct builder *b, dnnl_post_ops_t posts)
@@ -159,6 +187,9 @@ static dnnl_status_t append_posts(const struct builder *b, dnnl_post_ops_t posts
             break;
         case POST_BINARY:
             status = b->library->post_ops_append_binary(posts, post->alg, of(b, arg));
+            break;
+        case POST_PRELU:
+            status = b->library->post_ops_append_prelu(posts, post->mask);
             break;
         case POST_SUM:
             status = b->library->post_ops_append_sum(posts, 1.0f, 0, dnnl_data_type_undef);
@@ -201,7 +232,9 @@ static collage_status make(const struct builder *b, struct primitive *out, colla
     const struct maker *maker = &makers[b->recipe->family];
     dnnl_status_t status = maker->make(b, &out->descriptor);
     const struct choice *choice = b->recipe->choice;
-    bool special = choice->in != LAYOUT_PLAIN || choice->out != LAYOUT_PLAIN;
+    /* Worth it only if it is fast: a layout or a fusion that others do without. */
+    bool special =
+        choice->in != LAYOUT_PLAIN || choice->out != LAYOUT_PLAIN || b->recipe->post_count > 0;
     if (status == dnnl_success && (maker->heavy || special) &&
         is_reference(b->library, out->descriptor))
         return fail(message, COLLAGE_ERROR_UNSUPPORTED,

@@ -35,7 +35,8 @@ const collage_value *head_input(const struct recipe *recipe, uint32_t index)
 
 const collage_value *head_output(const struct recipe *recipe)
 {
-    return recipe->graph->values[recipe_head(recipe)->outputs[0]];
+    uint32_t id = recipe_head(recipe)->outputs[0];
+    return recipe->graph->values[id == COLLAGE_NO_VALUE ? recipe->graph->outputs[0] : id];
 }
 
 uint32_t recipe_output_id(const struct recipe *recipe)

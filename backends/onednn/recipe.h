@@ -11,7 +11,7 @@
 #include <collage/backend.h>
 #include <oneapi/dnnl/dnnl_types.h>
 
-enum { MAX_RANK = 6, MAX_SPATIAL = 3, MAX_OPERANDS = 40, MAX_POSTS = 8 };
+enum { MAX_RANK = 6, MAX_SPATIAL = 3, MAX_OPERANDS = 40, MAX_POSTS = 8, MAX_PASSES = 32 };
 
 /* The primitives. */
 enum family {
@@ -28,6 +28,9 @@ enum family {
     FAMILY_CONCAT,
     FAMILY_REDUCTION,
     FAMILY_REORDER,
+    FAMILY_RESAMPLING,
+    FAMILY_LSTM,
+    FAMILY_PRELU,
     FAMILY_COUNT
 };
 
@@ -48,29 +51,42 @@ struct choice {
     bool sum; /* a residual is added in place, not read as an operand */
 };
 
+/* How a constant's contents are rearranged before they are packed. */
+enum packing {
+    PACKING_NONE,
+    PACKING_GATES, /* the rows of LSTM weights, from ONNX's order of the gates to oneDNN's */
+    PACKING_BIASES /* the same, and both biases added up */
+};
+
 /* A value as an argument of the primitive. */
 struct operand {
     int arg;        /* DNNL_ARG_... */
-    uint32_t value; /* of the sub-graph */
+    uint32_t value; /* of the sub-graph; COLLAGE_NO_VALUE: a result that nobody wants, or `zeros` */
+    bool zeros;
     int rank;
     dnnl_dims_t dims;
     dnnl_dims_t strides; /* of the row-major contents seen with these dims; used if tag is "" */
-    char tag[24];        /* "": as strides say */
-    bool constant;       /* packed when the kernel is made */
-    bool any;            /* constant, in the layout that the library likes best */
-    bool plain_outside;  /* the tag's memory is row-major memory too: the host is told so */
-    float scale;         /* constants are multiplied by it */
+    int64_t offset;      /* elements of the value's memory before the first */
+    bool part;           /* these dims are a part, at `at`, of a tensor of dims `within` */
+    dnnl_dims_t within, at;
+    enum packing packing;
+    char tag[24];       /* "": as strides say */
+    bool constant;      /* packed when the kernel is made */
+    bool any;           /* constant, in the layout that the library likes best */
+    bool plain_outside; /* the tag's memory is row-major memory too: the host is told so */
+    float scale;        /* constants are multiplied by it */
 };
 
-enum post_kind { POST_ELTWISE, POST_BINARY, POST_SUM };
+enum post_kind { POST_ELTWISE, POST_BINARY, POST_SUM, POST_PRELU };
 
 struct post {
     enum post_kind kind;
     dnnl_alg_kind_t alg;
     float alpha, beta;
-    uint32_t value;         /* binary, sum: the other operand */
+    uint32_t value;         /* binary, sum, PRelu: the other operand */
     int64_t dims[MAX_RANK]; /* its dims, aligned with the output's rank */
     bool full;              /* they are the output's */
+    int mask;               /* PRelu: bit d: the slopes differ along dimension d */
 };
 
 struct recipe {
@@ -82,7 +98,7 @@ struct recipe {
 
     uint32_t head;              /* index of the operator that gives the primitive its kind */
     uint32_t tail;              /* one past the last operator behind it that becomes a post-op */
-    const collage_node *before; /* a Transpose of one of the head's operands, else NULL */
+    const collage_node *before; /* a Transpose or Pad of one of the head's operands, else NULL */
     const collage_node *after;  /* a Transpose of the result, else NULL */
 
     enum family family;
@@ -94,12 +110,16 @@ struct recipe {
     int out_rank;
     int group[MAX_RANK]; /* the primitive's dimension that an output dimension is folded into */
     int group_count;
-    uint32_t inplace_value; /* the output may lie in it; COLLAGE_NO_VALUE if none */
+    uint32_t inplace_value;    /* the output may lie in it; COLLAGE_NO_VALUE if none */
+    uint32_t pass, pass_count; /* one primitive each, run in this order */
+    bool fill;                 /* the output is filled with fill_value before the first */
+    float fill_value;
 
     /* Parameters of the families, as the library's functions take them. */
     dnnl_alg_kind_t alg;
     float alpha, beta, epsilon;
     unsigned flags;
+    bool reverse; /* LSTM: from the last step to the first */
     int axis;
     dnnl_dims_t strides, dilates, kernel, pads_left, pads_right;
 };
@@ -108,6 +128,9 @@ struct recipe {
 bool recipe_translate(struct recipe *recipe, const collage_subgraph *graph,
                       const collage_target *target, const struct choice *choice,
                       const collage_variant *variant, collage_message *why);
+
+/* The same for the next of its passes. */
+bool recipe_next_pass(struct recipe *recipe);
 
 /* The choices worth trying for the operator that the sub-graph starts with; NULL if unknown. */
 const struct choice *recipe_choices(const collage_subgraph *graph, size_t *count);
@@ -122,7 +145,7 @@ const char *recipe_tag(const struct recipe *recipe, uint32_t value);
 bool refuse(struct recipe *recipe, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 const collage_node *recipe_head(const struct recipe *recipe);
-/* The value of the head's input or output, NULL if left out. */
+/* The value of the head's input, NULL if left out; its first output that is not. */
 const collage_value *head_input(const struct recipe *recipe, uint32_t index);
 const collage_value *head_output(const struct recipe *recipe);
 uint32_t head_input_id(const struct recipe *recipe, uint32_t index);
@@ -176,6 +199,22 @@ dnnl_alg_kind_t binary_algorithm(const char *op_type, bool *commutes);
 bool transpose_strides(struct recipe *recipe, const collage_node *node, bool inverse,
                        int64_t *strides);
 
+/* What Pad adds to each dimension of its input; negative: takes away (pad.c). */
+struct padding {
+    int64_t begin[MAX_RANK], end[MAX_RANK];
+    float value;
+};
+bool padding_read(struct recipe *recipe, const collage_node *node, struct padding *out);
+/* If a Pad precedes the head, its spatial pads become the window's; refuses if it does something
+ * else. value: what the window's own padding counts as. */
+bool padding_absorb(struct recipe *recipe, float value);
+
+/* Copies the integers of a constant vector; refuses if it is none or has more than `most`. */
+bool constant_ints(struct recipe *recipe, uint32_t id, uint32_t most, int64_t *values,
+                   uint32_t *count);
+/* An axis counted from the front; refuses one that is out of range. */
+bool resolve_axis(struct recipe *recipe, int64_t axis, int rank, int *out);
+
 /* An attribute of the head with `count` numbers, each `fallback` if it is absent; refuses other
  * counts. */
 bool head_ints(struct recipe *recipe, const char *name, uint32_t count, int64_t fallback,
@@ -201,5 +240,13 @@ bool translate_concat(struct recipe *recipe);
 bool translate_reduction(struct recipe *recipe);
 bool translate_transpose(struct recipe *recipe);
 bool translate_identity(struct recipe *recipe);
+bool translate_slice(struct recipe *recipe);
+bool translate_split(struct recipe *recipe);
+bool translate_gather(struct recipe *recipe);
+bool translate_expand(struct recipe *recipe);
+bool translate_pad(struct recipe *recipe);
+bool translate_resize(struct recipe *recipe);
+bool translate_lstm(struct recipe *recipe);
+bool translate_prelu(struct recipe *recipe);
 
 #endif

@@ -82,6 +82,7 @@ static const struct reduction_row {
     { "ReduceProd", dnnl_reduction_mul, 0.0f },
     { "ReduceL1", dnnl_reduction_norm_lp_sum, 1.0f },
     { "ReduceL2", dnnl_reduction_norm_lp_sum, 2.0f },
+    { "ReduceSumSquare", dnnl_reduction_norm_lp_power_p_sum, 2.0f },
 };
 
 /* Which dimensions go: from the constant second input, or all. */

@@ -56,35 +56,45 @@ static const struct rule {
     bool (*translate)(struct recipe *recipe);
     const struct choice *choices;
     size_t choice_count;
-    bool chain; /* others may follow */
+    bool chain;   /* others may follow */
+    bool outputs; /* it may have several */
 } rules[] = {
-    { "Conv", translate_convolution, CHOICES(choices_convolution), true },
-    { "ConvTranspose", translate_deconvolution, CHOICES(choices_convolution), true },
-    { "MatMul", translate_matmul, CHOICES(choices_matmul), true },
-    { "Gemm", translate_gemm, CHOICES(choices_matmul), true },
-    { "MaxPool", translate_pooling, CHOICES(choices_layouts), false },
-    { "AveragePool", translate_pooling, CHOICES(choices_layouts), false },
-    { "GlobalAveragePool", translate_global_pooling, CHOICES(choices_global), false },
-    { "GlobalMaxPool", translate_global_pooling, CHOICES(choices_global), false },
-    { "Softmax", translate_softmax, CHOICES(choices_plain), false },
-    { "LogSoftmax", translate_softmax, CHOICES(choices_plain), false },
-    { "LayerNormalization", translate_layer_norm, CHOICES(choices_plain), false },
-    { "BatchNormalization", translate_batch_norm, CHOICES(choices_layouts), false },
-    { "Concat", translate_concat, CHOICES(choices_layouts), false },
-    { "ReduceMean", translate_reduction, CHOICES(choices_reduction), false },
-    { "ReduceSum", translate_reduction, CHOICES(choices_plain), false },
-    { "ReduceMax", translate_reduction, CHOICES(choices_reduction), false },
-    { "ReduceMin", translate_reduction, CHOICES(choices_plain), false },
-    { "ReduceProd", translate_reduction, CHOICES(choices_plain), false },
-    { "ReduceL1", translate_reduction, CHOICES(choices_plain), false },
-    { "ReduceL2", translate_reduction, CHOICES(choices_plain), false },
-    { "Transpose", translate_transpose, CHOICES(choices_plain), false },
-    { "Identity", translate_identity, CHOICES(choices_plain), false },
+    { "Conv", translate_convolution, CHOICES(choices_convolution), true, false },
+    { "ConvTranspose", translate_deconvolution, CHOICES(choices_convolution), true, false },
+    { "MatMul", translate_matmul, CHOICES(choices_matmul), true, false },
+    { "Gemm", translate_gemm, CHOICES(choices_matmul), true, false },
+    { "MaxPool", translate_pooling, CHOICES(choices_layouts), false, false },
+    { "AveragePool", translate_pooling, CHOICES(choices_layouts), false, false },
+    { "GlobalAveragePool", translate_global_pooling, CHOICES(choices_global), false, false },
+    { "GlobalMaxPool", translate_global_pooling, CHOICES(choices_global), false, false },
+    { "Softmax", translate_softmax, CHOICES(choices_plain), false, false },
+    { "LogSoftmax", translate_softmax, CHOICES(choices_plain), false, false },
+    { "LayerNormalization", translate_layer_norm, CHOICES(choices_plain), false, false },
+    { "BatchNormalization", translate_batch_norm, CHOICES(choices_layouts), false, false },
+    { "Concat", translate_concat, CHOICES(choices_layouts), false, false },
+    { "ReduceMean", translate_reduction, CHOICES(choices_reduction), false, false },
+    { "ReduceSum", translate_reduction, CHOICES(choices_plain), false, false },
+    { "ReduceMax", translate_reduction, CHOICES(choices_reduction), false, false },
+    { "ReduceMin", translate_reduction, CHOICES(choices_plain), false, false },
+    { "ReduceProd", translate_reduction, CHOICES(choices_plain), false, false },
+    { "ReduceL1", translate_reduction, CHOICES(choices_plain), false, false },
+    { "ReduceL2", translate_reduction, CHOICES(choices_plain), false, false },
+    { "Transpose", translate_transpose, CHOICES(choices_plain), false, false },
+    { "Identity", translate_identity, CHOICES(choices_plain), false, false },
+    { "Slice", translate_slice, CHOICES(choices_plain), false, false },
+    { "Gather", translate_gather, CHOICES(choices_plain), false, false },
+    { "Expand", translate_expand, CHOICES(choices_plain), false, false },
+    { "Split", translate_split, CHOICES(choices_plain), false, true },
+    { "Pad", translate_pad, CHOICES(choices_layouts), false, false },
+    { "Resize", translate_resize, CHOICES(choices_layouts), true, false },
+    { "LSTM", translate_lstm, CHOICES(choices_plain), false, true },
+    { "PRelu", translate_prelu, CHOICES(choices_layouts), false, false },
+    { "ReduceSumSquare", translate_reduction, CHOICES(choices_plain), false, false },
 };
 
 /* All others that eltwise.c knows. */
 static const struct rule elementwise_rule = { "", translate_elementwise, CHOICES(choices_layouts),
-                                              true };
+                                              true, false };
 
 static const char *const elementwise[] = {
     "Relu", "LeakyRelu", "Elu",         "Sigmoid",   "Tanh",  "Abs",   "Sqrt", "Exp",        "Log",
@@ -110,11 +120,23 @@ static bool is_op(const collage_node *node, const char *op_type)
     return strcmp(node->op_type, op_type) == 0;
 }
 
-/* A MatMul may have a Transpose before it. */
+/* What may stand before which operator. */
+static const struct prefix {
+    const char *before, *head;
+} prefixes[] = {
+    { "Transpose", "MatMul" },
+    { "Pad", "Conv" },
+    { "Pad", "MaxPool" },
+    { "Pad", "AveragePool" },
+};
+
 static uint32_t find_head(const collage_subgraph *graph)
 {
-    return graph->node_count > 1 && is_op(graph->nodes[0], "Transpose") &&
-           is_op(graph->nodes[1], "MatMul");
+    for (size_t k = 0; graph->node_count > 1 && k < sizeof prefixes / sizeof prefixes[0]; k++) {
+        if (is_op(graph->nodes[0], prefixes[k].before) && is_op(graph->nodes[1], prefixes[k].head))
+            return 1;
+    }
+    return 0;
 }
 
 const struct choice *recipe_choices(const collage_subgraph *graph, size_t *count)
@@ -147,8 +169,13 @@ static bool check_value(struct recipe *recipe, const collage_value *value)
 static bool check_graph(struct recipe *recipe)
 {
     const collage_subgraph *graph = recipe->graph;
-    if (graph->node_count == 0 || graph->output_count != 1 ||
-        graph->outputs[0] != graph->nodes[graph->node_count - 1]->outputs[0])
+    const struct rule *rule =
+        graph->node_count ? find_rule(graph->nodes[find_head(graph)]->op_type) : NULL;
+    if (!rule)
+        return refuse(recipe, "its first operator is not mapped");
+    if (graph->output_count == 0 ||
+        (!rule->outputs && (graph->output_count != 1 ||
+                            graph->outputs[0] != graph->nodes[graph->node_count - 1]->outputs[0])))
         return refuse(recipe, "it is no chain with one output");
     for (uint32_t k = 0; k < graph->value_count; k++) {
         if (!check_value(recipe, graph->values[k]))
@@ -162,21 +189,31 @@ static bool check_graph(struct recipe *recipe)
     return true;
 }
 
-/* Finds the parts of the chain: [Transpose] head [post-ops] [Transpose]. */
+/* The Transpose or Pad before the head makes one of its operands. */
+static bool take_prefix(struct recipe *recipe)
+{
+    const collage_node *head = recipe_head(recipe);
+    recipe->before = recipe->graph->nodes[0];
+    uint32_t value = recipe->before->outputs[0];
+    bool first = head->input_count > 0 && head->inputs[0] == value;
+    bool second = head->input_count > 1 && head->inputs[1] == value;
+    if (is_op(head, "MatMul") ? head->input_count != 2 || first == second : !first || second)
+        return refuse(recipe, "%s is not for one operand of %s", recipe->before->op_type,
+                      head->op_type);
+    return true;
+}
+
+/* Finds the parts of the chain: [Transpose or Pad] head [post-ops] [Transpose]. */
 static bool split_chain(struct recipe *recipe)
 {
     const collage_subgraph *graph = recipe->graph;
     recipe->head = find_head(graph);
     recipe->tail = graph->node_count;
     const collage_node *head = recipe_head(recipe), *last = graph->nodes[graph->node_count - 1];
+    if (recipe->head > 0 && !take_prefix(recipe))
+        return false;
     if (!is_op(head, "MatMul"))
         return true;
-    if (recipe->head > 0) {
-        recipe->before = graph->nodes[0];
-        uint32_t value = recipe->before->outputs[0];
-        if (head->input_count != 2 || (head->inputs[0] == value) == (head->inputs[1] == value))
-            return refuse(recipe, "the Transpose is not for one operand of MatMul");
-    }
     if (graph->node_count > recipe->head + 1 && is_op(last, "Transpose")) {
         recipe->after = last;
         recipe->tail--;
@@ -201,10 +238,23 @@ static bool check_tags(struct recipe *recipe)
     for (size_t k = 0; k < recipe->operand_count; k++) {
         const struct operand *operand = &recipe->operands[k];
         const char *tag = operand->plain_outside ? "" : operand->tag;
-        if (!operand->constant && strcmp(tag, recipe_tag(recipe, operand->value)) != 0)
+        if (!operand->constant && operand->value != COLLAGE_NO_VALUE &&
+            strcmp(tag, recipe_tag(recipe, operand->value)) != 0)
             return refuse(recipe, "a tensor would be needed in two layouts");
     }
     return true;
+}
+
+static bool translate_pass(struct recipe *recipe)
+{
+    const collage_subgraph *graph = recipe->graph;
+    if (!check_graph(recipe) || !split_chain(recipe))
+        return false;
+    const struct rule *rule = find_rule(recipe_head(recipe)->op_type);
+    if (!rule->chain && graph->node_count > recipe->head + 1)
+        return refuse(recipe, "%s is run alone", recipe_head(recipe)->op_type);
+    note_output(recipe);
+    return chain_collect(recipe) && rule->translate(recipe) && check_tags(recipe);
 }
 
 bool recipe_translate(struct recipe *recipe, const collage_subgraph *graph,
@@ -218,15 +268,20 @@ bool recipe_translate(struct recipe *recipe, const collage_subgraph *graph,
     recipe->variant = variant;
     recipe->why = why;
     recipe->inplace_value = COLLAGE_NO_VALUE;
-    if (!check_graph(recipe))
-        return false;
-    if (!split_chain(recipe))
-        return false;
-    const struct rule *rule = find_rule(recipe_head(recipe)->op_type);
-    if (!rule)
-        return refuse(recipe, "%s is not mapped", recipe_head(recipe)->op_type);
-    if (!rule->chain && graph->node_count > 1)
-        return refuse(recipe, "%s is run alone", recipe_head(recipe)->op_type);
-    note_output(recipe);
-    return chain_collect(recipe) && rule->translate(recipe) && check_tags(recipe);
+    recipe->pass_count = 1;
+    return translate_pass(recipe);
+}
+
+bool recipe_next_pass(struct recipe *recipe)
+{
+    struct recipe next = { .graph = recipe->graph,
+                           .target = recipe->target,
+                           .choice = recipe->choice,
+                           .variant = recipe->variant,
+                           .why = recipe->why,
+                           .inplace_value = COLLAGE_NO_VALUE,
+                           .pass = recipe->pass + 1,
+                           .pass_count = 1 };
+    *recipe = next;
+    return translate_pass(recipe);
 }

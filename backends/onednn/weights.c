@@ -15,6 +15,8 @@ struct weights {
     uint64_t share_key; /* 0: this one is not shared */
     dnnl_memory_desc_t from, to;
     float scale;
+    int64_t offset;
+    enum packing packing;
     void *data;
     uint64_t bytes;
 };
@@ -68,6 +70,45 @@ static dnnl_status_t reorder(const struct library *library, dnnl_engine_t engine
     return status;
 }
 
+/* ONNX's input, output, forget, cell as oneDNN's input, forget, cell, output. */
+static const int onnx_gate[] = { 0, 2, 3, 1 };
+enum { GATES = sizeof onnx_gate / sizeof onnx_gate[0] };
+
+/* The operand's contents in oneDNN's order of gates; NULL if out of memory. Free it. */
+static float *rearrange(const struct operand *operand, const float *from)
+{
+    int64_t count = 1;
+    for (int d = 0; d < operand->rank; d++)
+        count *= operand->dims[d];
+    int64_t gate = count / GATES;
+    float *out = malloc((size_t)count * sizeof *out);
+    for (int g = 0; g < GATES && out; g++) {
+        const float *row = from + onnx_gate[g] * gate;
+        for (int64_t k = 0; k < gate; k++)
+            out[g * gate + k] =
+                row[k] + (operand->packing == PACKING_BIASES ? row[count + k] : 0.0f);
+    }
+    return out;
+}
+
+/* Where the operand begins in the value's memory. */
+static const void *contents(const struct weight_request *request)
+{
+    return (const float *)request->value->data + request->operand->offset;
+}
+
+static dnnl_status_t reorder_contents(const struct library *library, dnnl_engine_t engine,
+                                      struct weights *weights, const struct weight_request *request)
+{
+    if (request->operand->packing == PACKING_NONE)
+        return reorder(library, engine, weights, contents(request));
+    float *rearranged = rearrange(request->operand, contents(request));
+    dnnl_status_t status =
+        rearranged ? reorder(library, engine, weights, rearranged) : dnnl_out_of_memory;
+    free(rearranged);
+    return status;
+}
+
 static void weights_free(const struct library *library, struct weights *weights)
 {
     if (weights->from)
@@ -91,6 +132,8 @@ static dnnl_status_t pack(const struct library *library, dnnl_engine_t engine,
     weights->uses = 1;
     weights->from = from;
     weights->scale = request->operand->scale;
+    weights->offset = request->operand->offset;
+    weights->packing = request->operand->packing;
     weights->bytes = library->memory_desc_get_size(request->wanted);
     dnnl_status_t status = library->memory_desc_clone(&weights->to, request->wanted);
     uint64_t rounded = (weights->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -98,7 +141,7 @@ static dnnl_status_t pack(const struct library *library, dnnl_engine_t engine,
     if (status == dnnl_success && !weights->data)
         status = dnnl_out_of_memory;
     if (status == dnnl_success)
-        status = reorder(library, engine, weights, request->value->data);
+        status = reorder_contents(library, engine, weights, request);
     if (status != dnnl_success) {
         weights_free(library, weights);
         return status;
@@ -115,6 +158,7 @@ static struct weights *find(const struct library *library, struct weight_table *
 {
     for (struct weights *w = table->first; w; w = w->next) {
         if (w->share_key == request->value->share_key && w->scale == request->operand->scale &&
+            w->offset == request->operand->offset && w->packing == request->operand->packing &&
             library->memory_desc_equal(w->from, from) &&
             library->memory_desc_equal(w->to, request->wanted))
             return w;
@@ -155,10 +199,11 @@ collage_status weights_acquire(const struct library *library, dnnl_engine_t engi
     *out = NULL;
     dnnl_status_t status = descriptor_create_plain(library, request->operand, &from);
     if (status == dnnl_success && request->shared && request->operand->scale == 1.0f &&
-        (uintptr_t)request->value->data % ALIGNMENT == 0 &&
+        request->operand->packing == PACKING_NONE &&
+        (uintptr_t)contents(request) % ALIGNMENT == 0 &&
         library->memory_desc_equal(from, request->wanted)) {
         library->memory_desc_destroy(from);
-        *data = readable(request->value->data);
+        *data = readable(contents(request));
         *bytes = 0;
         return COLLAGE_OK;
     }

@@ -2,6 +2,7 @@
 /* window.c: convolutions and pooling: what slides a window over the spatial dimensions. */
 #include "recipe.h"
 
+#include <math.h>
 #include <string.h>
 
 bool head_ints(struct recipe *recipe, const char *name, uint32_t count, int64_t fallback,
@@ -87,6 +88,15 @@ bool window_translate(struct recipe *recipe, const collage_value *in, const coll
     return true;
 }
 
+/* What the window slides over: the head's first input, or that of the Pad before it. */
+static bool add_window_source(struct recipe *recipe)
+{
+    uint32_t id = recipe->before ? recipe->before->inputs[0] : head_input_id(recipe, 0);
+    const collage_value *in = recipe->graph->values[id];
+    struct operand *source = operand_add(recipe, DNNL_ARG_SRC, id, in->rank, in->dims);
+    return source && operand_set_layout(recipe, source, recipe->choice->in);
+}
+
 /* ---- convolution ---- */
 
 enum { FEW_CHANNELS = 4 }; /* images: the library reads them row-major and writes blocks */
@@ -156,9 +166,7 @@ bool translate_convolution(struct recipe *recipe)
         return false;
     recipe->family = FAMILY_CONVOLUTION;
     groups_identity(recipe);
-    struct operand *source =
-        operand_add(recipe, DNNL_ARG_SRC, head_input_id(recipe, 0), in->rank, in->dims);
-    if (!source || !operand_set_layout(recipe, source, recipe->choice->in) ||
+    if (!padding_absorb(recipe, 0.0f) || !add_window_source(recipe) ||
         !add_convolution_weights(recipe, groups))
         return false;
     uint32_t bias = head_input_id(recipe, 2);
@@ -184,14 +192,9 @@ static bool check_pooling_layout(struct recipe *recipe)
 
 static bool add_pooling_operands(struct recipe *recipe)
 {
-    const collage_value *in = head_input(recipe, 0);
     recipe->family = FAMILY_POOLING;
-    struct operand *source =
-        operand_add(recipe, DNNL_ARG_SRC, head_input_id(recipe, 0), in->rank, in->dims);
-    if (!source || !operand_set_layout(recipe, source, recipe->choice->in))
-        return false;
     groups_identity(recipe);
-    return operand_add_output(recipe, recipe->choice->out) != NULL;
+    return add_window_source(recipe) && operand_add_output(recipe, recipe->choice->out);
 }
 
 static bool check_pads(struct recipe *recipe, int spatial)
@@ -213,6 +216,18 @@ static bool any_set(const int64_t *values, int count)
     return false;
 }
 
+/* The elements of a Pad are elements to an average, which has them in its count. */
+static bool absorb_into_pooling(struct recipe *recipe, bool maximum, bool extended,
+                                bool *include_pads)
+{
+    int spatial = head_input(recipe, 0)->rank - 2;
+    if (!maximum &&
+        (extended || any_set(recipe->pads_left, spatial) || any_set(recipe->pads_right, spatial)))
+        return refuse(recipe, "Pad and AveragePool both pad");
+    *include_pads = true;
+    return padding_absorb(recipe, maximum ? -INFINITY : 0.0f);
+}
+
 bool translate_pooling(struct recipe *recipe)
 {
     const collage_node *head = recipe_head(recipe);
@@ -229,8 +244,11 @@ bool translate_pooling(struct recipe *recipe)
         return refuse(recipe, "kernel_shape does not fit the input");
     if (head->output_count > 1 && head->outputs[1] != COLLAGE_NO_VALUE)
         return refuse(recipe, "the output Indices of MaxPool is not mapped");
-    if (!window_translate(recipe, in, head_output(recipe), kernel->ints, &extended) ||
-        !check_pads(recipe, in->rank - 2))
+    if (!window_translate(recipe, in, head_output(recipe), kernel->ints, &extended))
+        return false;
+    if (recipe->before && !absorb_into_pooling(recipe, maximum, extended, &include_pads))
+        return false;
+    if (!check_pads(recipe, in->rank - 2))
         return false;
     if (!maximum && any_set(recipe->dilates, in->rank - 2))
         return refuse(recipe, "AveragePool with dilations is not mapped");

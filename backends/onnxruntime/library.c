@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "library.h"
 
+#include "../library_path.h"
+
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef COLLAGE_ONNXRUNTIME_DEFAULT
-#define COLLAGE_ONNXRUNTIME_DEFAULT "libonnxruntime.so.1"
+#ifndef COLLAGE_ONNXRUNTIME_BUILT
+#define COLLAGE_ONNXRUNTIME_BUILT NULL
 #endif
+
+static const struct library_place place = { "COLLAGE_ONNXRUNTIME_LIBRARY", "onnxruntime",
+                                            COLLAGE_ONNXRUNTIME_BUILT, "libonnxruntime.so.1" };
 
 collage_status fail(collage_message *message, collage_status status, const char *format, ...)
 {
@@ -32,12 +37,6 @@ collage_status ort_check(const struct ort_api *ort, OrtStatus *status, const cha
 }
 
 /* ---- loading ---- */
-
-static const char *library_path(void)
-{
-    const char *path = getenv("COLLAGE_ONNXRUNTIME_LIBRARY");
-    return path && *path ? path : COLLAGE_ONNXRUNTIME_DEFAULT;
-}
 
 static collage_status fetch_functions(collage_backend *backend, const struct ort_api_base *base,
                                       const char *path, collage_message *message)
@@ -62,7 +61,8 @@ static collage_status fetch_functions(collage_backend *backend, const struct ort
 /* The library is never unloaded: its threads and thread-local data may outlive every session. */
 static collage_status load(collage_backend *backend, collage_message *message)
 {
-    const char *path = library_path();
+    char buffer[PATH_MAX];
+    const char *path = library_path_find(&place, buffer);
     /* Releases since 1.30 or so write a device id into the user's cache folder and send events home
      * unless this is set before the library is loaded; DisableTelemetryEvents comes too late. */
     setenv("ORT_DISABLE_TELEMETRY", "1", 0);

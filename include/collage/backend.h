@@ -218,8 +218,9 @@ typedef struct collage_host {
     void (*log)(void *context, collage_log_level level, const char *line);
     /* Serialises a sub-graph as an ONNX model. Constants of more than inline_limit bytes become
      * external initializers named as in the sub-graph, with the location "collage" (for libraries
-     * that take their memory separately); UINT64_MAX puts all inline. *bytes is freed with
-     * `release`. */
+     * that take their memory separately, or from a file of that name that the backend writes: the
+     * constants lie in it in the order of the sub-graph's values, each from a multiple of 64
+     * bytes); UINT64_MAX puts all inline. *bytes is freed with `release`. */
     collage_status (*export_onnx)(void *context, const collage_subgraph *subgraph,
                                   uint64_t inline_limit, void **bytes, size_t *count,
                                   collage_message *message);

@@ -215,7 +215,7 @@ typedef struct collage_optimize_options {
     int32_t threads;       /* 0: the number of physical cores this process may use */
     double budget_seconds; /* time limit for measuring; 0: 300 */
     bool remeasure;        /* ignore stored costs (they are replaced) */
-    double race_seconds;   /* time limit of the final race; 0: 20 */
+    double race_seconds;   /* for the final race; up to twice that while it is open; 0: 20 */
 } collage_optimize_options;
 
 COLLAGE_API collage_status collage_optimize(collage_context *context, const collage_model *model,
@@ -297,16 +297,48 @@ COLLAGE_API collage_status collage_verify(collage_context *context, const collag
 
 typedef struct collage_bench_options {
     size_t struct_size;
-    double seconds; /* time to spend; 0: 20 */
+    double seconds;    /* time to spend; 0: 20 */
+    const char *peers; /* who else takes part: comma-separated names, "all", or programs
+                          (docs/peers.md); NULL: nobody */
 } collage_bench_options;
 
-/* Runs the plan and each library alone (own process, own defaults, same threads), interleaved, and
- * writes the comparison: minimum, median, paired ratio with its 95 % confidence interval, peak
- * memory. */
+/* Is everybody in the list there? COLLAGE_ERROR_ARGUMENT, naming who is not. Starts nobody: whether
+ * a peer's framework is installed turns out in the comparison. */
+COLLAGE_API collage_status collage_peers_check(collage_context *context, const char *peers);
+
+/* Runs the plan, each library alone (own process, own defaults, same threads) and the peers,
+ * interleaved, and writes the comparison: minimum, median, paired ratio with its 95 % confidence
+ * interval, peak memory. */
 COLLAGE_API collage_status collage_bench(collage_context *context, const collage_model *model,
                                          const collage_plan *plan,
                                          const collage_bench_options *options,
                                          collage_format format, collage_write_fn write, void *user);
+
+typedef struct collage_bench_operators_options {
+    size_t struct_size;
+    const char *const *cases; /* names of cases; NULL with case_count 0: layers of real networks */
+    size_t case_count;
+    const char *filter; /* of those, the ones with this in their name; NULL: all */
+    const char
+        *backends;   /* comma-separated names; NULL: all that are available but the reference */
+    int32_t threads; /* 0: the number of physical cores this process may use */
+    bool all;        /* without names: the small cases of the conformance tests, too */
+    bool list;       /* writes names and texts of the chosen cases instead of timing them */
+} collage_bench_operators_options;
+
+/*
+ * Times single operators and small chains on each backend, in each variant, verified against the
+ * reference and timed like the candidates of a network (docs/measuring.md, docs/bench-ops.md), and
+ * writes a table (COLLAGE_FORMAT_TEXT, case by case) or one object (COLLAGE_FORMAT_JSON, at the
+ * end): the least time, a 95 % confidence interval of the median, the ratio to the fastest, GFLOP/s
+ * where they are counted, or why a backend refused or failed. options may be NULL.
+ * COLLAGE_ERROR_ARGUMENT names a case or backend that does not exist; COLLAGE_ERROR_WRONG_RESULT,
+ * after all is written, if a kernel differed from the reference. Since 0.1.
+ */
+COLLAGE_API collage_status collage_bench_operators(collage_context *context,
+                                                   const collage_bench_operators_options *options,
+                                                   collage_format format, collage_write_fn write,
+                                                   void *user);
 
 #ifdef __cplusplus
 }

@@ -50,17 +50,25 @@ static char *default_cache(void)
     return text.failed ? NULL : text.bytes;
 }
 
-/* In a build tree the plugins lie in lib/plugins; installed, in lib/collage/plugins. */
+/* What lies beside the library: where it is installed, else where it is in a build tree. */
+static char *find_beside(const char *installed, const char *built)
+{
+    char *place = beside_library(installed);
+    if (!place || file_exists(place))
+        return place;
+    char *other = beside_library(built);
+    if (other && !file_exists(other)) { /* a message shall name the usual place */
+        memory_free(other);
+        return place;
+    }
+    memory_free(place);
+    return other;
+}
+
 static char *default_plugins(void)
 {
     const char *set = getenv("COLLAGE_PLUGINS");
-    if (set)
-        return memory_copy_string(set);
-    char *built = beside_library("plugins");
-    if (!built || file_exists(built))
-        return built;
-    memory_free(built);
-    return beside_library("collage/plugins");
+    return set ? memory_copy_string(set) : find_beside("collage/plugins", "plugins");
 }
 
 static char *default_worker(void)
@@ -68,11 +76,21 @@ static char *default_worker(void)
     const char *set = getenv("COLLAGE_WORKER");
     if (set && *set)
         return memory_copy_string(set);
-    char *built = beside_library("../bin/collage-worker");
-    if (!built || file_exists(built))
-        return built;
-    memory_free(built);
-    return beside_library("collage/collage-worker");
+    return find_beside(COLLAGE_PROGRAMS_FROM_LIBRARY "/collage-worker", "../bin/collage-worker");
+}
+
+static char *default_solver(void)
+{
+    const char *set = getenv("COLLAGE_SOLVER");
+    if (set && *set)
+        return memory_copy_string(set);
+    return find_beside(COLLAGE_PROGRAMS_FROM_LIBRARY "/collage-solver", "../bin/collage-solver");
+}
+
+static char *default_peers(void)
+{
+    const char *set = getenv("COLLAGE_PEERS");
+    return set && *set ? memory_copy_string(set) : find_beside(COLLAGE_PEERS_FROM_LIBRARY, "peers");
 }
 
 static char *choose(const char *given, char *(*fallback)(void))
@@ -99,8 +117,11 @@ collage_status collage_context_create(const collage_context_options *options, co
     context->cache_directory = choose(options->cache_directory, default_cache);
     context->plugin_directories = choose(options->plugin_directory, default_plugins);
     context->worker_program = choose(options->worker_program, default_worker);
+    context->solver_program = default_solver();
+    context->peer_directories = default_peers();
     collage_status status = COLLAGE_ERROR_MEMORY;
-    if (context->cache_directory && context->plugin_directories && context->worker_program)
+    if (context->cache_directory && context->plugin_directories && context->worker_program &&
+        context->solver_program && context->peer_directories)
         status = registry_create(context->plugin_directories, context->log, context->user,
                                  &context->registry, &context->error);
     if (status != COLLAGE_OK) {
@@ -121,6 +142,8 @@ void collage_context_destroy(collage_context *context)
     memory_free(context->cache_directory);
     memory_free(context->plugin_directories);
     memory_free(context->worker_program);
+    memory_free(context->solver_program);
+    memory_free(context->peer_directories);
     memory_free(context);
 }
 

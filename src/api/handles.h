@@ -10,7 +10,7 @@
 struct collage_context {
     struct error error;
     struct registry *registry;
-    char *cache_directory, *plugin_directories, *worker_program;
+    char *cache_directory, *plugin_directories, *worker_program, *solver_program, *peer_directories;
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "api/peers.h"
 #include "report/report.h"
 
 struct optimizer_settings settings_of(collage_context *context, const collage_model *model)
@@ -14,6 +15,7 @@ struct optimizer_settings settings_of(collage_context *context, const collage_mo
                                         .registry = context->registry,
                                         .plugin_directories = context->plugin_directories,
                                         .worker_program = context->worker_program,
+                                        .solver_program = context->solver_program,
                                         .cache_directory = context->cache_directory,
                                         .budget_seconds = 300,
                                         .race_seconds = 20,
@@ -189,13 +191,36 @@ collage_status collage_bench(collage_context *context, const collage_model *mode
     settings.threads = plan->plan->threads;
     if (options && options->seconds > 0)
         settings.race_seconds = options->seconds;
+    struct arena *arena = arena_create();
+    if (!arena)
+        return error_memory(error);
     struct text text = { 0 };
-    collage_status status = pipeline_bench(&settings, plan->plan, error);
+    struct peer *peers = NULL;
+    collage_status status = peers_find(options ? options->peers : NULL, context->peer_directories,
+                                       arena, &peers, &settings.peer_count, error);
+    settings.peers = peers;
+    if (status == COLLAGE_OK)
+        status = pipeline_bench(&settings, plan->plan, error);
     if (status == COLLAGE_OK)
         status = report_results(model->graph, plan->plan, format, &text, error);
     if (status == COLLAGE_OK)
         status = hand_over(&text, write, user, error);
     text_free(&text);
+    arena_destroy(arena);
+    return status;
+}
+
+collage_status collage_peers_check(collage_context *context, const char *peers)
+{
+    struct error *error = context_begin(context);
+    struct arena *arena = arena_create();
+    if (!arena)
+        return error_memory(error);
+    struct peer *found;
+    size_t count;
+    collage_status status =
+        peers_find(peers, context->peer_directories, arena, &found, &count, error);
+    arena_destroy(arena);
     return status;
 }
 

@@ -36,6 +36,13 @@ void registry_destroy(struct registry *registry); /* closes what is open; plugin
 
 uint32_t registry_find(const struct registry *registry, const char *name); /* UINT32_MAX if none */
 
+/* Is `name` one of the comma-separated names? */
+bool registry_list_holds(const char *list, const char *name);
+/* COLLAGE_ERROR_ARGUMENT, naming it, if one of the comma-separated names (NULL: none) is unknown.
+ */
+collage_status registry_check_names(const struct registry *registry, const char *list,
+                                    struct error *error);
+
 /* Sets the environment of ALL entries' thread contracts (so that no later library finds another's
  * missing). */
 void registry_set_environment(const struct registry *registry, int32_t threads);

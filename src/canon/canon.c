@@ -9,7 +9,12 @@ static const struct canon_pass passes[] = {
     { "remove_identities", canon_remove_identities },
     { "fold_batch_norm", canon_fold_batch_norm },
     { "merge_equal_nodes", canon_merge_equal_nodes },
+    { "merge_views", canon_merge_views },
+    { "merge_transposes", canon_merge_transposes },
     { "fuse_gelu", canon_fuse_gelu },
+    { "fuse_swish", canon_fuse_swish },
+    { "fuse_hard_swish", canon_fuse_hard_swish },
+    { "fuse_normalization", canon_fuse_normalization },
 };
 
 static collage_status check(const struct graph *graph, const char *pass, struct error *error)
@@ -44,8 +49,8 @@ static collage_status run_all(struct graph *graph, bool *changed, struct error *
 
 collage_status canon_run(struct graph *graph, struct error *error)
 {
-    /* Every change removes a node, or replaces a BatchNormalization or the last node of a GELU, so
-     * this ends by itself. */
+    /* Every change removes a node, shortens a chain, or replaces a BatchNormalization or the last
+     * node of a spelt-out operator by what no pass replaces again, so this ends by itself. */
     bool changed = true;
     collage_status status = COLLAGE_OK;
     while (status == COLLAGE_OK && changed)

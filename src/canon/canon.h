@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * canon.h: canonicalisation: small passes, each one file, each exact (no change of any output
- * beyond the rounding that folding a BatchNormalization or fusing a spelt-out GELU brings).
+ * beyond the rounding that folding a BatchNormalization or fusing a spelt-out operator brings).
  * canon_run repeats them until nothing changes.
  */
 #ifndef COLLAGE_CANON_CANON_H
@@ -26,8 +26,15 @@ collage_status canon_merge_equal_nodes(struct graph *graph, bool *changed,
 collage_status
 canon_fold_batch_norm(struct graph *graph, bool *changed,
                       struct error *error); /* into Conv before it; else to Mul+Add */
-/* x * 0.5 * (1 + Erf(x / sqrt 2)), however its factors are ordered, to Gelu. */
+/* Two Transposes in a row to one; Reshape, Flatten, Squeeze and Unsqueeze in a row to one Reshape.
+ */
+collage_status canon_merge_transposes(struct graph *graph, bool *changed, struct error *error);
+collage_status canon_merge_views(struct graph *graph, bool *changed, struct error *error);
+/* Operators that exporters have spelt out, in float32. Nothing inside may be used elsewhere. */
 collage_status canon_fuse_gelu(struct graph *graph, bool *changed, struct error *error);
+collage_status canon_fuse_swish(struct graph *graph, bool *changed, struct error *error);
+collage_status canon_fuse_hard_swish(struct graph *graph, bool *changed, struct error *error);
+collage_status canon_fuse_normalization(struct graph *graph, bool *changed, struct error *error);
 collage_status canon_remove_dead(struct graph *graph, bool *changed, struct error *error);
 
 collage_status canon_run(struct graph *graph, struct error *error);

@@ -1,136 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recognises GELU where exporters have spelt it out: x / sqrt(2) -> Erf -> + 1 -> * x -> * 0.5, in
- * any order of the products (Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv
- * 1606.08415). The same function, so only the rounding of its four elementary steps changes. As one
- * operator it can be fused by libraries that know GELU but not Erf.
+ * Recognises GELU where exporters have spelt it out (Hendrycks and Gimpel, "Gaussian Error Linear
+ * Units", arXiv 1606.08415): x * 0.5 * (1 + Erf(x / sqrt 2)), and its approximation
+ * x * 0.5 * (1 + Tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), in any order of the factors. The same
+ * function, so only the rounding of its elementary steps changes. As one operator it can be fused
+ * by libraries that know GELU but not Erf.
  */
 #include <math.h>
 #include <string.h>
 
 #include "canon/canon.h"
+#include "canon/match.h"
 
-struct finder {
-    const struct graph *graph;
-    struct graph_uses uses;
+static const double CUBIC = 0.044715;
+
+/* `value` is 1 + Erf(x / sqrt 2). */
+static bool is_erf_part(struct matcher *matcher, value_id value, value_id x)
+{
+    const collage_node *erf = match_producer(matcher, match_one_plus(matcher, value), "Erf");
+    struct product inner;
+    return erf && match_product(matcher, erf->inputs[0], &inner) &&
+           match_is_product(&inner, sqrt(0.5), &x, 1);
+}
+
+/* `value` is x + 0.044715 x^3. */
+static bool is_cubic_sum(struct matcher *matcher, value_id value, value_id x)
+{
+    const collage_node *sum = match_producer(matcher, value, "Add");
+    struct product cube;
+    return sum && (sum->inputs[0] == x || sum->inputs[1] == x) &&
+           match_product(matcher, match_other_operand(sum, x), &cube) &&
+           match_is_product(&cube, CUBIC, (const value_id[]){ x, x, x }, 3);
+}
+
+/* `value` is 1 + 0.044715 x^2. */
+static bool is_square_sum(struct matcher *matcher, value_id value, value_id x)
+{
+    value_id term = match_one_plus(matcher, value);
+    struct product square;
+    return term != GRAPH_NONE && match_product(matcher, term, &square) &&
+           match_is_product(&square, CUBIC, (const value_id[]){ x, x }, 2);
+}
+
+/* `value` is 1 + Tanh(sqrt(2 / pi) * (x + 0.044715 x^3)), or with x before the sum. */
+static bool is_tanh_part(struct matcher *matcher, value_id value, value_id x)
+{
+    const collage_node *tanh_node = match_producer(matcher, match_one_plus(matcher, value), "Tanh");
+    struct product inner;
+    if (!tanh_node || !match_product(matcher, tanh_node->inputs[0], &inner) ||
+        !match_is_close(inner.number, sqrt(2 / acos(-1))))
+        return false;
+    if (inner.count == 1)
+        return is_cubic_sum(matcher, inner.values[0], x);
+    if (inner.count != 2 || (inner.values[0] != x && inner.values[1] != x))
+        return false;
+    return is_square_sum(matcher, inner.values[inner.values[0] == x], x);
+}
+
+struct form {
+    bool (*is_part)(struct matcher *matcher, value_id value, value_id x);
+    const char *approximate;
 };
 
-static bool is_constant(const struct graph *graph, value_id id, double wanted)
-{
-    if (id == GRAPH_NONE || !graph_is_constant(graph, id))
-        return false;
-    const struct tensor *tensor = &graph->values[id].tensor;
-    return tensor_elements(tensor) == 1 &&
-           fabs(tensor_get(tensor, 0) - wanted) <= 1e-6 * fabs(wanted);
-}
+static const struct form forms[] = { { is_erf_part, "none" }, { is_tanh_part, "tanh" } };
 
-static const collage_node *node_of(const struct graph *graph, node_id id, const char *op)
+/* The form of the GELU that ends in this Mul or Div, and its x; NULL if it ends in none. */
+static const struct form *find_gelu(struct matcher *matcher, node_id last, value_id *x)
 {
-    const struct node *node = id == GRAPH_NONE ? NULL : &graph->nodes[id];
-    return node && node->op && strcmp(node->op->name, op) == 0 ? &node->base : NULL;
-}
-
-/* The node that makes the value, if it is one of that operator. */
-static const collage_node *producer(const struct graph *graph, value_id id, const char *op)
-{
-    return id == GRAPH_NONE ? NULL : node_of(graph, graph->values[id].producer, op);
-}
-
-/* The only user of a value that is not a model output; GRAPH_NONE if there are others. */
-static node_id only_user(const struct finder *finder, value_id id)
-{
-    if (finder->uses.first[id + 1] - finder->uses.first[id] != 1 ||
-        graph_is_output(finder->graph, id))
-        return GRAPH_NONE;
-    return finder->uses.users[finder->uses.first[id]];
-}
-
-static value_id other_operand(const collage_node *node, value_id one)
-{
-    return node->inputs[0] == one ? node->inputs[1] : node->inputs[0];
-}
-
-/* If `id` is x times `factor`, x; else GRAPH_NONE. */
-static value_id scaled(const struct graph *graph, value_id id, double factor)
-{
-    const collage_node *node = producer(graph, id, "Div");
-    if (node && is_constant(graph, node->inputs[1], 1 / factor))
-        return node->inputs[0];
-    node = producer(graph, id, "Mul");
-    for (uint32_t k = 0; node && k < 2; k++)
-        if (is_constant(graph, node->inputs[k], factor))
-            return node->inputs[1 - k];
-    return GRAPH_NONE;
-}
-
-/* x * (1 + erf) * 0.5 from the value of 1 + erf on: the last node, or GRAPH_NONE. */
-static node_id find_products(const struct finder *finder, value_id one_plus_erf, value_id x)
-{
-    const struct graph *graph = finder->graph;
-    node_id first = only_user(finder, one_plus_erf);
-    const collage_node *product = node_of(graph, first, "Mul");
-    if (!product)
-        return GRAPH_NONE;
-    value_id factor = other_operand(product, one_plus_erf);
-    if (scaled(graph, factor, 0.5) == x)
-        return first;
-    bool times_x = factor == x;
-    if (!times_x && !is_constant(graph, factor, 0.5))
-        return GRAPH_NONE;
-    node_id second = only_user(finder, product->outputs[0]);
-    const collage_node *last = node_of(graph, second, "Mul");
-    if (last) {
-        factor = other_operand(last, product->outputs[0]);
-        return (times_x ? is_constant(graph, factor, 0.5) : factor == x) ? second : GRAPH_NONE;
+    struct graph *graph = matcher->graph;
+    for (uint32_t k = 0; k < 2 * sizeof forms / sizeof *forms; k++) { /* which factor is x */
+        const collage_node *node = match_start(matcher, last, "Mul");
+        node = node ? node : match_start(matcher, last, "Div");
+        struct product outer;
+        if (!node || !match_product(matcher, node->outputs[0], &outer) || outer.count != 2 ||
+            !match_is_close(outer.number, 0.5))
+            return NULL;
+        const struct form *form = &forms[k / 2];
+        *x = outer.values[k % 2];
+        if (form->is_part(matcher, outer.values[1 - k % 2], *x) && match_is_closed(matcher, last) &&
+            match_same_float32(graph, *x, node->outputs[0]))
+            return form;
     }
-    last = node_of(graph, second, "Div");
-    return last && times_x && is_constant(graph, last->inputs[1], 2) ? second : GRAPH_NONE;
-}
-
-/* The last node of the GELU around an Erf node, and its x; GRAPH_NONE if it is not one. */
-static node_id find_gelu(const struct finder *finder, const collage_node *erf, value_id *x)
-{
-    const struct graph *graph = finder->graph;
-    *x = scaled(graph, erf->inputs[0], sqrt(0.5));
-    if (*x == GRAPH_NONE)
-        return GRAPH_NONE;
-    const collage_node *sum = node_of(graph, only_user(finder, erf->outputs[0]), "Add");
-    if (!sum || !is_constant(graph, other_operand(sum, erf->outputs[0]), 1))
-        return GRAPH_NONE;
-    node_id last = find_products(finder, sum->outputs[0], *x);
-    if (last == GRAPH_NONE)
-        return GRAPH_NONE;
-    const struct tensor *from = &graph->values[*x].tensor;
-    const struct tensor *to = &graph->values[graph->nodes[last].base.outputs[0]].tensor;
-    return from->dtype == to->dtype && tensor_same_shape(from, to) ? last : GRAPH_NONE;
-}
-
-static collage_status replace(struct graph *graph, node_id last, value_id x, struct error *error)
-{
-    const collage_node *base = &graph->nodes[last].base;
-    const value_id output = base->outputs[0];
-    const char *name = base->name;
-    graph_remove_node(graph, last);
-    node_id made = graph_add_node(graph, op_find("Gelu"), name, &x, 1, &output, 1, NULL, 0);
-    return made == GRAPH_NONE ? error_memory(error) : COLLAGE_OK;
+    return NULL;
 }
 
 collage_status canon_fuse_gelu(struct graph *graph, bool *changed, struct error *error)
 {
-    struct finder finder = { .graph = graph };
-    collage_status status = graph_uses_build(graph, &finder.uses, error);
-    size_t count = graph->node_count; /* those that are added come behind */
-    for (size_t n = 0; n < count && status == COLLAGE_OK; n++) {
-        const collage_node *erf = node_of(graph, (node_id)n, "Erf");
+    struct matcher matcher;
+    *changed = false;
+    collage_status status = match_begin(&matcher, graph, error);
+    for (size_t n = 0; n < matcher.node_count && status == COLLAGE_OK; n++) {
         value_id x;
-        node_id last = erf ? find_gelu(&finder, erf, &x) : GRAPH_NONE;
-        if (last == GRAPH_NONE)
+        const struct form *form = find_gelu(&matcher, (node_id)n, &x);
+        if (!form)
             continue;
-        status = replace(graph, last, x, error);
+        const collage_attribute approximate = { .name = "approximate",
+                                                .kind = COLLAGE_ATTRIBUTE_STRING,
+                                                .count = (uint32_t)strlen(form->approximate),
+                                                .s = form->approximate };
+        bool is_default = form == &forms[0];
+        status =
+            match_replace(&matcher, (node_id)n, "Gelu", &x, 1, &approximate, !is_default, error);
         *changed = true;
     }
-    graph_uses_free(&finder.uses);
-    if (status == COLLAGE_OK && *changed)
-        status = graph_compact(graph, error);
-    return status;
+    return match_end(&matcher, status, *changed, error);
 }

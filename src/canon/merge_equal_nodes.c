@@ -105,6 +105,12 @@ static bool makes_model_output(const struct graph *graph, const collage_node *no
     return false;
 }
 
+/* Libraries take a Pad into the one convolution or pool that reads it, but not into two. */
+static bool is_better_repeated(const struct node *node)
+{
+    return strcmp(node->op->name, "Pad") == 0;
+}
+
 static void rewrite_inputs(struct merger *merger, node_id n)
 {
     value_id *inputs = graph_node_inputs(merger->graph, n);
@@ -122,6 +128,8 @@ static void merge_nodes(struct merger *merger)
     memset(merger->slots, 0, merger->slot_count * sizeof *merger->slots);
     for (uint32_t n = 0; n < graph->node_count; n++) {
         rewrite_inputs(merger, n);
+        if (is_better_repeated(&graph->nodes[n]))
+            continue;
         uint32_t first = find_or_add(merger, n, hash_node(&graph->nodes[n]), equal_nodes);
         const collage_node *base = &graph->nodes[n].base;
         if (first == n || makes_model_output(graph, base))

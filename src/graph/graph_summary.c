@@ -72,6 +72,14 @@ static double node_work(const struct graph *graph, const struct node *node)
     return 0;
 }
 
+double graph_work(const struct graph *graph)
+{
+    double work = 0;
+    for (size_t n = 0; n < graph->node_count; n++)
+        work += node_work(graph, &graph->nodes[n]);
+    return work;
+}
+
 /* Names come from the model: what they hold must not steer a terminal. */
 static void print_name(const char *name, struct text *out)
 {
@@ -113,7 +121,6 @@ void graph_print_summary(const struct graph *graph, struct text *out)
 {
     uint64_t parameters = 0, constant_bytes = 0, activation_bytes = 0;
     size_t constants = 0;
-    double work = 0;
     for (size_t v = 0; v < graph->value_count; v++) {
         const struct value *value = &graph->values[v];
         bool constant = value->kind == VALUE_CONSTANT;
@@ -121,8 +128,6 @@ void graph_print_summary(const struct graph *graph, struct text *out)
         parameters += constant ? (uint64_t)tensor_elements(&value->tensor) : 0;
         *(constant ? &constant_bytes : &activation_bytes) += tensor_bytes(&value->tensor);
     }
-    for (size_t n = 0; n < graph->node_count; n++)
-        work += node_work(graph, &graph->nodes[n]);
     text_string(out, "graph       ");
     print_name(graph->name, out);
     text_string(out, "\n");
@@ -132,6 +137,7 @@ void graph_print_summary(const struct graph *graph, struct text *out)
     text_format(out, "constants   %zu, %" PRIu64 " elements, %.1f MB\n", constants, parameters,
                 (double)constant_bytes / 1e6);
     text_format(out, "activations %.1f MB (sum of all values)\n", (double)activation_bytes / 1e6);
-    text_format(out, "work        %.3f GFLOP (convolutions and matrix products)\n", work / 1e9);
+    text_format(out, "work        %.3f GFLOP (convolutions and matrix products)\n",
+                graph_work(graph) / 1e9);
     print_operators(graph, out);
 }

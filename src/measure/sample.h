@@ -19,11 +19,11 @@ struct sample_conditions {
 /*
  * Compiles the candidate, runs it on the oracle's tensors, checks all that it writes (trial.h),
  * then samples until the 95 % confidence interval of the median is within 2 % of it, or the limit
- * is reached (at least 5 samples, 3 of a long kernel, unless 30 limits have passed; a kernel of which
- * one run takes more than 20 limits is not sampled: its cost is that run), at most 200. A failure of
- * the library or a wrong result is not an error: the cost is COST_FAILED with a reason (strings in
- * `arena`); its `error` is then above 0 if it was what the kernel wrote that was wrong. Errors are
- * ours: out of memory.
+ * is reached (at least 5 samples, 3 of a long kernel, unless 30 limits have passed; a kernel of
+ * which one run takes more than 20 limits is not sampled: its cost is that run), at most 200. A
+ * failure of the library or a wrong result is not an error: the cost is COST_FAILED with a reason
+ * (strings in `arena`); its `error` is then above 0 if it was what the kernel wrote that was wrong.
+ * Errors are ours: out of memory.
  */
 collage_status sample_candidate(struct candidate_set *set, candidate_id id,
                                 const struct oracle *oracle,

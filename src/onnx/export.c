@@ -5,23 +5,13 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "graph/name_map.h"
-#include "onnx/message.h"
+#include "onnx/exporter.h"
 #include "onnx/onnx.h"
 
 enum { IR_VERSION = 10 };
 static const uint64_t MODEL_LIMIT = ((uint64_t)2 << 30) - 1; /* protobuf's */
 
-struct exporter {
-    struct arena *arena;
-    const collage_subgraph *subgraph;
-    uint64_t inline_limit;
-    Onnx__GraphProto graph;
-    struct name_map node_names; /* those given so far */
-    bool failed;                /* out of memory */
-};
-
-static void *allocate(struct exporter *exporter, size_t count, size_t size)
+void *exporter_allocate(struct exporter *exporter, size_t count, size_t size)
 {
     void *block = arena_array(exporter->arena, count, size);
     exporter->failed = exporter->failed || !block;
@@ -39,9 +29,32 @@ static void *as_data(const void *data)
     return (void *)(uintptr_t)data;
 }
 
+const char *exporter_value_name(const struct exporter *exporter, uint32_t value)
+{
+    return value == COLLAGE_NO_VALUE ? "" : exporter->subgraph->values[value]->name;
+}
+
 static char *value_name(const struct exporter *exporter, uint32_t value)
 {
-    return as_string(value == COLLAGE_NO_VALUE ? "" : exporter->subgraph->values[value]->name);
+    return as_string(exporter_value_name(exporter, value));
+}
+
+static bool is_name(const collage_subgraph *subgraph, const char *name)
+{
+    for (uint32_t v = 0; v < subgraph->value_count; v++)
+        if (strcmp(subgraph->values[v]->name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *exporter_fresh_name(struct exporter *exporter, const char *base)
+{
+    const char *name;
+    do
+        name = arena_format(exporter->arena, "%s/lowered.%u", base, exporter->fresh++);
+    while (name && is_name(exporter->subgraph, name));
+    exporter->failed = exporter->failed || !name;
+    return name;
 }
 
 /* ---- attributes and nodes ---- */
@@ -72,14 +85,6 @@ static void set_attribute(Onnx__AttributeProto *out, const collage_attribute *a)
     out->floats = as_data(a->floats);
 }
 
-static char **value_names(struct exporter *exporter, const uint32_t *values, uint32_t count)
-{
-    char **names = allocate(exporter, count, sizeof *names);
-    for (uint32_t k = 0; names && k < count; k++)
-        names[k] = value_name(exporter, values[k]);
-    return names;
-}
-
 /* ONNX Runtime refuses two nodes of one name; a node without a name is fine. */
 static char *node_name(struct exporter *exporter, const collage_node *node)
 {
@@ -90,28 +95,61 @@ static char *node_name(struct exporter *exporter, const collage_node *node)
     return as_string(node->name);
 }
 
-static Onnx__NodeProto *make_node(struct exporter *exporter, const collage_node *node)
+static char **copy_names(struct exporter *exporter, const char *const *names, uint32_t count)
 {
-    Onnx__NodeProto *out = allocate(exporter, 1, sizeof *out);
+    char **copy = exporter_allocate(exporter, count, sizeof *copy);
+    for (uint32_t k = 0; copy && k < count; k++)
+        copy[k] = as_string(names[k]);
+    return copy;
+}
+
+void exporter_add_node(struct exporter *exporter, const struct exporter_node *node)
+{
+    Onnx__NodeProto *out = exporter_allocate(exporter, 1, sizeof *out);
     Onnx__AttributeProto *attributes =
-        allocate(exporter, node->attribute_count, sizeof *attributes);
-    Onnx__AttributeProto **list = allocate(exporter, node->attribute_count, sizeof *list);
+        exporter_allocate(exporter, node->attribute_count, sizeof *attributes);
+    Onnx__AttributeProto **list = exporter_allocate(exporter, node->attribute_count, sizeof *list);
     if (!out || !attributes || !list)
-        return NULL;
+        return;
     for (uint32_t k = 0; k < node->attribute_count; k++) {
         set_attribute(&attributes[k], &node->attributes[k]);
         list[k] = &attributes[k];
     }
     onnx__node_proto__init(out);
-    out->op_type = as_string(node->op_type);
-    out->name = node_name(exporter, node);
+    out->op_type = as_string(node->op);
+    out->name = as_string(node->name);
     out->n_input = node->input_count;
-    out->input = value_names(exporter, node->inputs, node->input_count);
+    out->input = copy_names(exporter, node->inputs, node->input_count);
     out->n_output = node->output_count;
-    out->output = value_names(exporter, node->outputs, node->output_count);
+    out->output = copy_names(exporter, node->outputs, node->output_count);
     out->n_attribute = node->attribute_count;
     out->attribute = list;
-    return out;
+    exporter->graph.node[exporter->graph.n_node++] = out;
+}
+
+static const char **value_names(struct exporter *exporter, const uint32_t *values, uint32_t count)
+{
+    const char **names = exporter_allocate(exporter, count, sizeof *names);
+    for (uint32_t k = 0; names && k < count; k++)
+        names[k] = exporter_value_name(exporter, values[k]);
+    return names;
+}
+
+static void add_as_it_is(struct exporter *exporter, const collage_node *node)
+{
+    const char **inputs = value_names(exporter, node->inputs, node->input_count);
+    const char **outputs = value_names(exporter, node->outputs, node->output_count);
+    const char *name = node_name(exporter, node);
+    if (!exporter->failed)
+        exporter_add_node(exporter,
+                          &(struct exporter_node){ .op = node->op_type,
+                                                   .name = name,
+                                                   .inputs = inputs,
+                                                   .input_count = node->input_count,
+                                                   .outputs = outputs,
+                                                   .output_count = node->output_count,
+                                                   .attributes = node->attributes,
+                                                   .attribute_count = node->attribute_count });
 }
 
 /* ---- constants ---- */
@@ -119,7 +157,7 @@ static Onnx__NodeProto *make_node(struct exporter *exporter, const collage_node 
 static void add_entry(struct exporter *exporter, Onnx__TensorProto *tensor, const char *key,
                       const char *value)
 {
-    Onnx__StringStringEntryProto *entry = allocate(exporter, 1, sizeof *entry);
+    Onnx__StringStringEntryProto *entry = exporter_allocate(exporter, 1, sizeof *entry);
     if (!entry)
         return;
     onnx__string_string_entry_proto__init(entry);
@@ -130,21 +168,23 @@ static void add_entry(struct exporter *exporter, Onnx__TensorProto *tensor, cons
 
 static void make_external(struct exporter *exporter, Onnx__TensorProto *tensor, uint64_t bytes)
 {
+    char *offset = arena_format(exporter->arena, "%" PRIu64, exporter->external_bytes);
     char *length = arena_format(exporter->arena, "%" PRIu64, bytes);
-    tensor->external_data = allocate(exporter, 3, sizeof *tensor->external_data);
+    tensor->external_data = exporter_allocate(exporter, 3, sizeof *tensor->external_data);
     tensor->has_data_location = true;
     tensor->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    exporter->failed = exporter->failed || !length;
+    exporter->failed = exporter->failed || !offset || !length;
     if (exporter->failed)
         return;
     add_entry(exporter, tensor, "location", "collage");
-    add_entry(exporter, tensor, "offset", "0");
+    add_entry(exporter, tensor, "offset", offset);
     add_entry(exporter, tensor, "length", length);
+    exporter->external_bytes += (bytes + 63) / 64 * 64;
 }
 
 static Onnx__TensorProto *make_initializer(struct exporter *exporter, const collage_value *value)
 {
-    Onnx__TensorProto *tensor = allocate(exporter, 1, sizeof *tensor);
+    Onnx__TensorProto *tensor = exporter_allocate(exporter, 1, sizeof *tensor);
     if (!tensor)
         return NULL;
     onnx__tensor_proto__init(tensor);
@@ -166,11 +206,33 @@ static void make_initializers(struct exporter *exporter)
 {
     const collage_subgraph *subgraph = exporter->subgraph;
     Onnx__GraphProto *graph = &exporter->graph;
-    graph->initializer = allocate(exporter, subgraph->value_count, sizeof *graph->initializer);
+    size_t capacity = subgraph->value_count + (size_t)subgraph->node_count * LOWERED_CONSTANTS;
+    graph->initializer = exporter_allocate(exporter, capacity, sizeof *graph->initializer);
     for (uint32_t v = 0; graph->initializer && v < subgraph->value_count; v++)
         if (subgraph->values[v]->data)
             graph->initializer[graph->n_initializer++] =
                 make_initializer(exporter, subgraph->values[v]);
+}
+
+const char *exporter_add_floats(struct exporter *exporter, const char *base, int32_t rank,
+                                int64_t count, const float *data)
+{
+    Onnx__TensorProto *tensor = exporter_allocate(exporter, 1, sizeof *tensor);
+    int64_t *dims = exporter_allocate(exporter, 1, sizeof *dims);
+    const char *name = exporter_fresh_name(exporter, base);
+    if (!tensor || !dims || !name)
+        return "";
+    *dims = count;
+    onnx__tensor_proto__init(tensor);
+    tensor->name = as_string(name);
+    tensor->has_data_type = true;
+    tensor->data_type = COLLAGE_FLOAT32;
+    tensor->n_dims = (size_t)rank;
+    tensor->dims = dims;
+    tensor->has_raw_data = true;
+    tensor->raw_data = (ProtobufCBinaryData){ (size_t)count * sizeof *data, as_data(data) };
+    exporter->graph.initializer[exporter->graph.n_initializer++] = tensor;
+    return name;
 }
 
 /* ---- inputs and outputs ---- */
@@ -178,9 +240,9 @@ static void make_initializers(struct exporter *exporter)
 static Onnx__TensorShapeProto *make_shape(struct exporter *exporter, const collage_value *value)
 {
     size_t rank = (size_t)value->rank;
-    Onnx__TensorShapeProto *shape = allocate(exporter, 1, sizeof *shape);
-    Onnx__TensorShapeProto__Dimension *dims = allocate(exporter, rank, sizeof *dims);
-    Onnx__TensorShapeProto__Dimension **list = allocate(exporter, rank, sizeof *list);
+    Onnx__TensorShapeProto *shape = exporter_allocate(exporter, 1, sizeof *shape);
+    Onnx__TensorShapeProto__Dimension *dims = exporter_allocate(exporter, rank, sizeof *dims);
+    Onnx__TensorShapeProto__Dimension **list = exporter_allocate(exporter, rank, sizeof *list);
     if (!shape || !dims || !list)
         return NULL;
     onnx__tensor_shape_proto__init(shape);
@@ -198,9 +260,9 @@ static Onnx__TensorShapeProto *make_shape(struct exporter *exporter, const colla
 static Onnx__ValueInfoProto *make_port(struct exporter *exporter, uint32_t value, const char *name)
 {
     const collage_value *v = exporter->subgraph->values[value];
-    Onnx__ValueInfoProto *info = allocate(exporter, 1, sizeof *info);
-    Onnx__TypeProto *type = allocate(exporter, 1, sizeof *type);
-    Onnx__TypeProto__Tensor *tensor = allocate(exporter, 1, sizeof *tensor);
+    Onnx__ValueInfoProto *info = exporter_allocate(exporter, 1, sizeof *info);
+    Onnx__TypeProto *type = exporter_allocate(exporter, 1, sizeof *type);
+    Onnx__TypeProto__Tensor *tensor = exporter_allocate(exporter, 1, sizeof *tensor);
     if (!info || !type || !tensor)
         return NULL;
     onnx__value_info_proto__init(info);
@@ -220,26 +282,18 @@ static void make_inputs(struct exporter *exporter)
 {
     const collage_subgraph *subgraph = exporter->subgraph;
     Onnx__GraphProto *graph = &exporter->graph;
-    graph->input = allocate(exporter, subgraph->input_count, sizeof *graph->input);
+    graph->input = exporter_allocate(exporter, subgraph->input_count, sizeof *graph->input);
     for (uint32_t k = 0; graph->input && k < subgraph->input_count; k++)
         graph->input[graph->n_input++] =
             make_port(exporter, subgraph->inputs[k], value_name(exporter, subgraph->inputs[k]));
-}
-
-static bool is_name(const collage_subgraph *subgraph, const char *name)
-{
-    for (uint32_t v = 0; v < subgraph->value_count; v++)
-        if (strcmp(subgraph->values[v]->name, name) == 0)
-            return true;
-    return false;
 }
 
 /* An output that no node makes gets a node, and a name of its own. */
 static const char *copy_to_output(struct exporter *exporter, uint32_t value)
 {
     Onnx__GraphProto *graph = &exporter->graph;
-    Onnx__NodeProto *node = allocate(exporter, 1, sizeof *node);
-    char **names = allocate(exporter, 2, sizeof *names);
+    Onnx__NodeProto *node = exporter_allocate(exporter, 1, sizeof *node);
+    char **names = exporter_allocate(exporter, 2, sizeof *names);
     const char *name = arena_format(exporter->arena, "%s/copy", value_name(exporter, value));
     while (name && is_name(exporter->subgraph, name))
         name = arena_format(exporter->arena, "%s/copy", name);
@@ -257,26 +311,56 @@ static const char *copy_to_output(struct exporter *exporter, uint32_t value)
     return name;
 }
 
-static void make_nodes_and_outputs(struct exporter *exporter)
+/* How often each value is used: as an input of a node, or as an output of the whole. */
+static uint32_t *count_uses(struct exporter *exporter)
+{
+    const collage_subgraph *subgraph = exporter->subgraph;
+    uint32_t *uses = exporter_allocate(exporter, subgraph->value_count, sizeof *uses);
+    for (uint32_t n = 0; uses && n < subgraph->node_count; n++)
+        for (uint32_t k = 0; k < subgraph->nodes[n]->input_count; k++)
+            if (subgraph->nodes[n]->inputs[k] != COLLAGE_NO_VALUE)
+                uses[subgraph->nodes[n]->inputs[k]]++;
+    for (uint32_t k = 0; uses && k < subgraph->output_count; k++)
+        uses[subgraph->outputs[k]]++;
+    return uses;
+}
+
+/* The node that makes each value; COLLAGE_NO_VALUE if none does. */
+static uint32_t *find_producers(struct exporter *exporter)
+{
+    const collage_subgraph *subgraph = exporter->subgraph;
+    uint32_t *producers = exporter_allocate(exporter, subgraph->value_count, sizeof *producers);
+    for (uint32_t v = 0; producers && v < subgraph->value_count; v++)
+        producers[v] = COLLAGE_NO_VALUE;
+    for (uint32_t n = 0; producers && n < subgraph->node_count; n++)
+        for (uint32_t k = 0; k < subgraph->nodes[n]->output_count; k++)
+            if (subgraph->nodes[n]->outputs[k] != COLLAGE_NO_VALUE)
+                producers[subgraph->nodes[n]->outputs[k]] = n;
+    return producers;
+}
+
+static void make_nodes(struct exporter *exporter)
 {
     const collage_subgraph *subgraph = exporter->subgraph;
     Onnx__GraphProto *graph = &exporter->graph;
-    bool *made = allocate(exporter, subgraph->value_count, sizeof *made);
-    graph->node = allocate(exporter, (size_t)subgraph->node_count + subgraph->output_count,
-                           sizeof *graph->node);
-    graph->output = allocate(exporter, subgraph->output_count, sizeof *graph->output);
-    if (exporter->failed)
-        return;
-    for (uint32_t n = 0; n < subgraph->node_count; n++) {
-        const collage_node *node = subgraph->nodes[n];
-        graph->node[graph->n_node++] = make_node(exporter, node);
-        for (uint32_t k = 0; k < node->output_count; k++)
-            if (node->outputs[k] != COLLAGE_NO_VALUE)
-                made[node->outputs[k]] = true;
-    }
+    size_t capacity = (size_t)subgraph->node_count * LOWERED_NODES + subgraph->output_count;
+    graph->node = exporter_allocate(exporter, capacity, sizeof *graph->node);
+    exporter->uses = count_uses(exporter);
+    exporter->producers = find_producers(exporter);
+    for (uint32_t n = 0; n < subgraph->node_count && !exporter->failed; n++)
+        if (!lower_node(exporter, n) && !exporter->failed)
+            add_as_it_is(exporter, subgraph->nodes[n]);
+}
+
+static void make_outputs(struct exporter *exporter)
+{
+    const collage_subgraph *subgraph = exporter->subgraph;
+    Onnx__GraphProto *graph = &exporter->graph;
+    graph->output = exporter_allocate(exporter, subgraph->output_count, sizeof *graph->output);
     for (uint32_t k = 0; k < subgraph->output_count && !exporter->failed; k++) {
         uint32_t v = subgraph->outputs[k];
-        const char *name = made[v] ? value_name(exporter, v) : copy_to_output(exporter, v);
+        bool made = exporter->producers[v] != COLLAGE_NO_VALUE;
+        const char *name = made ? value_name(exporter, v) : copy_to_output(exporter, v);
         graph->output[graph->n_output++] = make_port(exporter, v, name);
     }
 }
@@ -291,7 +375,7 @@ static collage_status pack(struct exporter *exporter, void **bytes, size_t *coun
     Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
     opset.domain = as_string("");
     opset.has_version = true;
-    opset.version = exporter->subgraph->opset;
+    opset.version = lower_opset(exporter->subgraph);
     model.has_ir_version = true;
     model.ir_version = IR_VERSION;
     model.producer_name = as_string("collage");
@@ -334,7 +418,8 @@ collage_status onnx_export(const collage_subgraph *subgraph, uint64_t inline_lim
         exporter.graph.name = as_string("collage");
         make_initializers(&exporter);
         make_inputs(&exporter);
-        make_nodes_and_outputs(&exporter);
+        make_nodes(&exporter);
+        make_outputs(&exporter);
         status = exporter.failed ? COLLAGE_ERROR_MEMORY : pack(&exporter, bytes, count, message);
     }
     if (status == COLLAGE_ERROR_MEMORY)

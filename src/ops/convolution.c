@@ -62,27 +62,95 @@ struct product {
     int64_t in_size, out_size;
 };
 
+/* Positions of a panel, side by side in one row of the output, that read inputs `step` apart;
+ * source -1: in the padding. */
+struct run {
+    int64_t first, count, source, step;
+};
+enum { RUNS_MAX = 3 * MULTIPLY_COLUMNS };
+
+static void add_run(struct run *runs, int *found, struct run run)
+{
+    if (run.count > 0)
+        runs[(*found)++] = run;
+}
+
+/* How many of the positions start, start + stride, ... are below `limit`; at most `count`. */
+static int64_t count_below(int64_t start, int64_t stride, int64_t limit, int64_t count)
+{
+    int64_t below = limit > start ? (limit - start - 1) / stride + 1 : 0;
+    return below < count ? below : count;
+}
+
+/* The runs of one row of the output: padding, inputs, padding. at: of the first position. */
+static void add_row_runs(const struct window *window, const int64_t *at, const int64_t *tap,
+                         int64_t first, int64_t count, struct run *runs, int *found)
+{
+    const int32_t last = window->dims - 1;
+    int64_t index = 0, i = 0;
+    bool inside = true;
+    for (int32_t d = 0; d <= last; d++) {
+        i = at[d] * window->stride[d] + tap[d] * window->dilation[d] - window->begin[d];
+        inside = inside && (d == last || (i >= 0 && i < window->in[d]));
+        index = index * window->in[d] + i;
+    }
+    int64_t stride = window->stride[last];
+    int64_t before = inside ? count_below(i, stride, 0, count) : count;
+    int64_t end = inside ? count_below(i, stride, window->in[last], count) : count;
+    add_run(runs, found, (struct run){ first, before, -1, 0 });
+    add_run(runs, found,
+            (struct run){ first + before, end - before, index + before * stride, stride });
+    add_run(runs, found, (struct run){ first + end, count - end, -1, 0 });
+}
+
+/* The runs of a panel, for one tap: of the output positions from `first` on. */
+static int find_runs(const struct window *window, int64_t first, int64_t count, const int64_t *tap,
+                     struct run *runs)
+{
+    const int32_t last = window->dims - 1;
+    int found = 0;
+    for (int64_t j = 0; j < count;) {
+        int64_t at[WINDOW_MAX] = { 0 }, rest = first + j;
+        for (int32_t d = last; d >= 0; d--) {
+            at[d] = rest % window->out[d];
+            rest /= window->out[d];
+        }
+        int64_t row_left = window->out[last] - at[last];
+        int64_t in_row = row_left < count - j ? row_left : count - j;
+        add_row_runs(window, at, tap, j, in_row, runs, &found);
+        j += in_row;
+    }
+    return found;
+}
+
+static void copy_runs(const struct run *runs, int count, const float *plane, double *row)
+{
+    for (int k = 0; k < count; k++) {
+        const struct run *run = &runs[k];
+        double *to = row + run->first;
+        if (run->source < 0)
+            for (int64_t j = 0; j < run->count; j++)
+                to[j] = 0;
+        else if (run->step == 1)
+            for (int64_t j = 0; j < run->count; j++)
+                to[j] = (double)plane[run->source + j];
+        else
+            for (int64_t j = 0; j < run->count; j++)
+                to[j] = (double)plane[run->source + j * run->step];
+    }
+}
+
 static void pack(const void *context, int64_t first, int64_t count, double *panel)
 {
     const struct product *p = context;
     const struct window *window = &p->conv->window;
-    int64_t at[MULTIPLY_COLUMNS][WINDOW_MAX] = { { 0 } }, source[MULTIPLY_COLUMNS];
-    for (int64_t j = 0; j < count; j++) {
-        int64_t rest = first + j;
-        for (int32_t d = window->dims - 1; d >= 0; d--) {
-            at[j][d] = rest % window->out[d];
-            rest /= window->out[d];
-        }
-    }
+    struct run runs[RUNS_MAX];
     int64_t tap[WINDOW_MAX] = { 0 }, taps = window_taps(window), t = 0;
     do {
-        for (int64_t j = 0; j < count; j++)
-            source[j] = window_source(window, at[j], tap);
+        int found = find_runs(window, first, count, tap, runs);
         for (int64_t c = 0; c < p->conv->in_channels; c++) {
-            const float *plane = p->x + c * p->in_size;
             double *row = panel + (c * taps + t) * MULTIPLY_COLUMNS;
-            for (int64_t j = 0; j < count; j++)
-                row[j] = source[j] < 0 ? 0 : (double)plane[source[j]];
+            copy_runs(runs, found, p->x + c * p->in_size, row);
             for (int64_t j = count; j < MULTIPLY_COLUMNS; j++)
                 row[j] = 0;
         }

@@ -14,7 +14,9 @@ enum { GATE_INPUT, GATE_OUTPUT, GATE_FORGET, GATE_CELL, GATES };
 struct lstm {
     int64_t steps, batch, inputs, hidden, directions;
     bool first_reversed;
-    double *h, *c, *gates; /* [hidden], [hidden], [GATES][hidden]: of one row of the batch */
+    /* One block: h and c, [hidden]; gates, [GATES][hidden]; x, [inputs]: of one row of the batch;
+     * w, [GATES][hidden][inputs]; r, [GATES][hidden][hidden]: of one direction. */
+    double *h, *c, *gates, *x, *w, *r;
 };
 
 static collage_status read(const struct op_call *call, struct lstm *out, struct error *error)
@@ -112,20 +114,35 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
+/* Four partial sums, so that an addition need not wait for the one before. */
+static double dot(const double *a, const double *b, int64_t count)
+{
+    double sums[4] = { 0 };
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (int k = 0; k < 4; k++)
+            sums[k] += a[i + k] * b[i + k];
+    for (; i < count; i++)
+        sums[0] += a[i] * b[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+static void widen(const struct tensor *from, int64_t start, int64_t count, double *to)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = tensor_get(from, start + i);
+}
+
 /* gates = x W' + h R' + the two biases */
 static void sum_gates(const struct op_call *call, const struct lstm *l, int64_t direction,
                       int64_t x_at)
 {
-    const struct tensor *x = call->inputs[X], *w = call->inputs[W], *r = call->inputs[R],
-                        *b = call_input(call, B);
+    const struct tensor *b = call_input(call, B);
     int64_t rows = GATES * l->hidden;
+    widen(call->inputs[X], x_at, l->inputs, l->x);
     for (int64_t g = 0; g < rows; g++) {
-        int64_t row = direction * rows + g;
-        double sum = 0;
-        for (int64_t i = 0; i < l->inputs; i++)
-            sum += tensor_get(x, x_at + i) * tensor_get(w, row * l->inputs + i);
-        for (int64_t i = 0; i < l->hidden; i++)
-            sum += l->h[i] * tensor_get(r, row * l->hidden + i);
+        double sum =
+            dot(l->x, l->w + g * l->inputs, l->inputs) + dot(l->h, l->r + g * l->hidden, l->hidden);
         if (b)
             sum += tensor_get(b, direction * 2 * rows + g) +
                    tensor_get(b, direction * 2 * rows + rows + g);
@@ -183,21 +200,34 @@ static void run_row(const struct op_call *call, const struct lstm *l, int64_t di
     put_state(call, 2, state, l->c, l->hidden);
 }
 
+static void run_direction(const struct op_call *call, const struct lstm *l, int64_t direction)
+{
+    int64_t rows = GATES * l->hidden;
+    widen(call->inputs[W], direction * rows * l->inputs, rows * l->inputs, l->w);
+    widen(call->inputs[R], direction * rows * l->hidden, rows * l->hidden, l->r);
+    for (int64_t row = 0; row < l->batch; row++)
+        run_row(call, l, direction, row);
+}
+
 collage_status compute_lstm(const struct op_call *call, struct error *error)
 {
     struct lstm l;
     collage_status status = read(call, &l, error);
     if (status != COLLAGE_OK)
         return status;
-    double *memory = memory_alloc((size_t)(l.hidden * (2 + GATES)) * sizeof *memory);
+    int64_t rows = GATES * l.hidden, state = l.hidden * (2 + GATES);
+    double *memory =
+        memory_alloc((size_t)(state + l.inputs + rows * (l.inputs + l.hidden)) * sizeof *memory);
     if (!memory)
         return error_memory(error);
     l.h = memory;
     l.c = memory + l.hidden;
     l.gates = memory + 2 * l.hidden;
+    l.x = memory + state;
+    l.w = l.x + l.inputs;
+    l.r = l.w + rows * l.inputs;
     for (int64_t direction = 0; direction < l.directions; direction++)
-        for (int64_t row = 0; row < l.batch; row++)
-            run_row(call, &l, direction, row);
+        run_direction(call, &l, direction);
     memory_free(memory);
     return COLLAGE_OK;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * multiply.h: the product of two float32 matrices, summed in double: the one loop that Conv, MatMul
- * and Gemm share. The right matrix is asked for in panels of a few columns, widened to double, so
- * that the loop runs over contiguous memory whatever the operator's own order is.
+ * multiply.h: the product of two float32 matrices, summed in double: the one loop that Conv,
+ * ConvTranspose, MatMul and Gemm share. The right matrix is asked for in panels of a few columns,
+ * widened to double, so that the loop runs over contiguous memory whatever the operator's own order
+ * is. How sums are cut depends on
+ * the sizes alone, so that results do not depend on the machine.
  */
 #ifndef COLLAGE_OPS_MULTIPLY_H
 #define COLLAGE_OPS_MULTIPLY_H
 
 #include "base/error.h"
 
-enum { MULTIPLY_COLUMNS = 32 };
+enum { MULTIPLY_COLUMNS = 64 };
 
 struct multiply {
     int64_t rows, depth, columns;

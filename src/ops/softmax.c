@@ -2,6 +2,7 @@
 /* softmax.c: Softmax and LogSoftmax along one axis, and CumSum. */
 #include <math.h>
 
+#include "base/memory.h"
 #include "ops/call.h"
 
 collage_status infer_softmax(const struct op_call *call, struct error *error)
@@ -21,18 +22,23 @@ struct line {
     int64_t start, step, count;
 };
 
-static void softmax_line(const struct tensor *x, struct tensor *y, struct line line, bool logarithm)
+/* values: room for the line. */
+static void softmax_line(const struct tensor *x, struct tensor *y, struct line line, bool logarithm,
+                         double *values)
 {
     double greatest = (double)-INFINITY, sum = 0;
-    for (int64_t i = 0; i < line.count; i++)
-        greatest = fmax(greatest, tensor_get(x, line.start + i * line.step));
-    for (int64_t i = 0; i < line.count; i++)
-        sum += exp(tensor_get(x, line.start + i * line.step) - greatest);
     for (int64_t i = 0; i < line.count; i++) {
-        double difference = tensor_get(x, line.start + i * line.step) - greatest;
-        tensor_set(y, line.start + i * line.step,
-                   logarithm ? difference - log(sum) : exp(difference) / sum);
+        values[i] = tensor_get(x, line.start + i * line.step);
+        greatest = values[i] > greatest || isnan(values[i]) ? values[i] : greatest;
     }
+    for (int64_t i = 0; i < line.count; i++) {
+        double power = exp(values[i] - greatest);
+        sum += power;
+        values[i] = logarithm ? values[i] - greatest : power;
+    }
+    double last = logarithm ? log(sum) : sum;
+    for (int64_t i = 0; i < line.count; i++)
+        tensor_set(y, line.start + i * line.step, logarithm ? values[i] - last : values[i] / last);
 }
 
 static void sum_line(const struct tensor *x, struct tensor *y, struct line line, bool exclusive,
@@ -75,9 +81,13 @@ static collage_status compute(const struct op_call *call, bool logarithm, struct
     collage_status status = call_axis(call, -1, x->rank, &axis, error);
     if (status != COLLAGE_OK)
         return status;
+    double *values = memory_alloc((size_t)x->dims[axis] * sizeof *values);
+    if (!values)
+        return error_memory(error);
     int64_t lines = line_count(x, axis);
     for (int64_t k = 0; k < lines; k++)
-        softmax_line(x, &call->outputs[0], line_at(x, axis, k), logarithm);
+        softmax_line(x, &call->outputs[0], line_at(x, axis, k), logarithm, values);
+    memory_free(values);
     return COLLAGE_OK;
 }
 

@@ -44,19 +44,35 @@ collage_status optimizer_add_library(struct optimizer *optimizer, uint32_t backe
                           "alone: its own session and defaults", NULL, backend, error);
 }
 
+/* The fast solver is right most of the time and says when it is not sure; the other proves. */
+enum solver { SOLVER_FAST, SOLVER_EXACT };
+
+/* What proving may take: more than this, large graphs get a bound instead. */
+static struct place_limits solver_limits(const struct optimizer *optimizer)
+{
+    enum { LARGE = 1000 }; /* nodes */
+    bool large = optimizer->settings.graph->node_count > LARGE;
+    return (struct place_limits){ .seconds = large ? 60 : 5,
+                                  .solver = optimizer->settings.solver_program };
+}
+
 /* Places, and makes a plan of the placement. */
-static collage_status solve(struct optimizer *optimizer, const bool *enabled, struct plan **plan,
-                            struct placement *placement, struct error *error)
+static collage_status solve(struct optimizer *optimizer, const bool *enabled, enum solver solver,
+                            struct plan **plan, struct placement *placement, struct error *error)
 {
     uint64_t start = clock_ns();
     struct place_problem problem = optimizer_problem(optimizer, enabled);
-    collage_status status = place_dynamic(&problem, placement, error);
+    const struct place_limits limits = solver_limits(optimizer);
+    collage_status status = solver == SOLVER_EXACT
+                                ? place_exact(&problem, &limits, placement, error)
+                                : place_dynamic(&problem, placement, error);
     if (status != COLLAGE_OK)
         return status;
     status = plan_build(&problem, placement, optimizer->device.fingerprint, plan, error);
     if (status != COLLAGE_OK)
         placement_free(placement);
     optimizer->counts.states += placement->states;
+    optimizer->counts.solves += placement->solves;
     optimizer->counts.place_seconds += (double)(clock_ns() - start) * 1e-9;
     return status;
 }
@@ -110,7 +126,7 @@ static collage_status place_pair(struct optimizer *optimizer, uint32_t a, uint32
     struct plan *plan = NULL;
     struct placement placement = { 0 };
     struct error local = { 0 };
-    collage_status status = solve(optimizer, only, &plan, &placement, &local);
+    collage_status status = solve(optimizer, only, SOLVER_FAST, &plan, &placement, &local);
     if (status == COLLAGE_ERROR_UNSUPPORTED)
         return COLLAGE_OK;
     if (status != COLLAGE_OK)
@@ -146,8 +162,7 @@ static collage_status merge_neighbours(struct optimizer *optimizer,
     if (status != COLLAGE_OK || *added == 0)
         return status;
     optimizer->counts.regions_merged += *added;
-    optimizer->look_deadline_ns = optimizer->deadline_ns; /* all that is left */
-    return optimizer_measure_regions(optimizer, error);
+    return optimizer_measure_merged(optimizer, error);
 }
 
 /* Merges and confirms, and places again, until neither changes anything any more. */
@@ -164,7 +179,7 @@ static collage_status refine(struct optimizer *optimizer, struct plan **best,
             return status;
         struct plan *plan = NULL;
         struct placement next = { 0 };
-        status = solve(optimizer, optimizer->enabled, &plan, &next, error);
+        status = solve(optimizer, optimizer->enabled, SOLVER_FAST, &plan, &next, error);
         if (status != COLLAGE_OK)
             return status;
         placement_free(placement);
@@ -176,17 +191,37 @@ static collage_status refine(struct optimizer *optimizer, struct plan **best,
     return COLLAGE_OK;
 }
 
+/* The fast solver was not sure of its last placement. */
+static collage_status prove(struct optimizer *optimizer, struct plan **best, struct error *error)
+{
+    if ((*best)->optimal)
+        return COLLAGE_OK;
+    struct plan *plan = NULL;
+    struct placement placement = { 0 };
+    collage_status status = optimizer_report_progress(optimizer, "place", "proving", 0, 1, error);
+    if (status == COLLAGE_OK)
+        status = solve(optimizer, optimizer->enabled, SOLVER_EXACT, &plan, &placement, error);
+    if (status != COLLAGE_OK)
+        return status;
+    placement_free(&placement);
+    plan_destroy(*best);
+    *best = plan;
+    return COLLAGE_OK;
+}
+
 collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error)
 {
     collage_status status = optimizer_report_progress(optimizer, "place", "", 0, 1, error);
     struct plan *plan = NULL;
     struct placement placement = { 0 };
     if (status == COLLAGE_OK)
-        status = solve(optimizer, optimizer->enabled, &plan, &placement, error);
+        status = solve(optimizer, optimizer->enabled, SOLVER_FAST, &plan, &placement, error);
     if (status != COLLAGE_OK)
         return status;
     status = refine(optimizer, &plan, &placement, error);
     placement_free(&placement);
+    if (status == COLLAGE_OK)
+        status = prove(optimizer, &plan, error);
     if (status == COLLAGE_OK)
         status = add_mix(optimizer, "mix", plan, error);
     if (status != COLLAGE_OK)
@@ -244,7 +279,7 @@ static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backe
     struct plan *plan = NULL;
     struct placement placement = { 0 };
     struct error local = { 0 };
-    collage_status status = solve(optimizer, only, &plan, &placement, &local);
+    collage_status status = solve(optimizer, only, SOLVER_FAST, &plan, &placement, &local);
     if (status == COLLAGE_ERROR_UNSUPPORTED)
         return COLLAGE_OK;
     if (status != COLLAGE_OK)

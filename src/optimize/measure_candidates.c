@@ -17,8 +17,9 @@
 
 enum rank { RANK_WHOLE, RANK_OP_LEVEL, RANK_REFERENCE, RANK_REGION, RANK_SINGLE };
 
-/* Of the budget, for the first look at all candidates; the rest is for merging and confirming. */
-static const double first_look = 0.65;
+/* Of the budget, when the first look at kernels and at regions is over; the rest is for merging and
+ * confirming. */
+static const double kernels_end = 0.45, regions_end = 0.75;
 
 struct job {
     candidate_id id;
@@ -159,12 +160,12 @@ static bool is_covered_by(const struct optimizer *optimizer, node_id node, uint3
 }
 
 /* Where another op-level library takes part, it must be able to run alone: the reference fills its
- * holes. */
+ * holes, unless time was too short to know which holes it has. */
 static bool reference_is_needed(const struct optimizer *optimizer, node_id node)
 {
     const struct registry *registry = optimizer->settings.registry;
     bool op_level = false;
-    for (uint32_t b = 0; b < registry->count; b++)
+    for (uint32_t b = 0; b < registry->count && clock_ns() < optimizer->look_deadline_ns; b++)
         op_level = op_level || (b != REGISTRY_REFERENCE && optimizer->enabled[b] &&
                                 registry->entries[b].api->kind == COLLAGE_OP_LEVEL);
     return !node_is_covered(optimizer, node, op_level);
@@ -236,20 +237,10 @@ static bool begins_wave(const struct job *jobs, size_t k, size_t begin)
            (k == 0 || jobs[k].rank != jobs[k - 1].rank || 2 * jobs[k].size < jobs[begin].size);
 }
 
-static void set_deadlines(struct optimizer *optimizer, uint64_t now)
-{
-    double budget = optimizer->settings.budget_seconds * 1e9;
-    if (optimizer->deadline_ns == 0) {
-        optimizer->deadline_ns = now + (uint64_t)budget;
-        optimizer->look_deadline_ns = now + (uint64_t)(budget * first_look);
-    }
-}
-
 static collage_status measure_ranks(struct optimizer *optimizer, enum rank first, enum rank last,
                                     struct error *error)
 {
     uint64_t start = clock_ns();
-    set_deadlines(optimizer, start);
     struct job *jobs = NULL;
     size_t count = 0;
     collage_status status = list_jobs(optimizer, first, last, &jobs, &count, error);
@@ -279,8 +270,16 @@ static collage_status measure_ranks(struct optimizer *optimizer, enum rank first
     return status;
 }
 
+static double budget_ns(const struct optimizer *optimizer)
+{
+    return optimizer->settings.budget_seconds * 1e9;
+}
+
 collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct error *error)
 {
+    uint64_t now = clock_ns();
+    optimizer->deadline_ns = now + (uint64_t)budget_ns(optimizer);
+    optimizer->look_deadline_ns = now + (uint64_t)(kernels_end * budget_ns(optimizer));
     return measure_ranks(optimizer, RANK_WHOLE, RANK_REFERENCE, error);
 }
 
@@ -297,12 +296,19 @@ collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error 
                       !is_covered_by(optimizer, n, b);
     if (status != COLLAGE_OK || !missing)
         return status;
-    optimizer->deadline_ns = 0;
     return optimizer_measure_kernels(optimizer, error);
 }
 
 collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error)
 {
+    uint64_t rest = (uint64_t)((1 - regions_end) * budget_ns(optimizer));
+    optimizer->look_deadline_ns = optimizer->deadline_ns - rest;
+    return measure_ranks(optimizer, RANK_REGION, RANK_SINGLE, error);
+}
+
+collage_status optimizer_measure_merged(struct optimizer *optimizer, struct error *error)
+{
+    optimizer->look_deadline_ns = optimizer->deadline_ns;
     return measure_ranks(optimizer, RANK_REGION, RANK_SINGLE, error);
 }
 

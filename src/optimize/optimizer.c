@@ -27,35 +27,6 @@ struct cost_conditions optimizer_conditions(const struct optimizer *optimizer, u
                                      optimizer->target.threads, optimizer->working_set_log2 };
 }
 
-/* Is `name` one of the comma-separated names? */
-static bool list_holds(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
-static collage_status check_names(const struct registry *registry, const char *list,
-                                  struct error *error)
-{
-    for (const char *at = list; at;) {
-        const char *end = strchr(at, ',');
-        size_t length = end ? (size_t)(end - at) : strlen(at);
-        bool known = false;
-        for (uint32_t b = 0; b < registry->count; b++)
-            known = known || (strlen(registry->entries[b].name) == length &&
-                              strncmp(registry->entries[b].name, at, length) == 0);
-        if (!known)
-            return error_set(error, COLLAGE_ERROR_ARGUMENT,
-                             "there is no backend '%.*s'; `collage backends` lists them",
-                             (int)length, at);
-        at = end ? end + 1 : NULL;
-    }
-    return COLLAGE_OK;
-}
-
 /* Which backends take part; one that was asked for by name must be available. */
 static collage_status enable_backends(struct optimizer *optimizer, struct error *error)
 {
@@ -67,7 +38,7 @@ static collage_status enable_backends(struct optimizer *optimizer, struct error 
     for (uint32_t b = 0; b < registry->count; b++) {
         const struct backend_entry *entry = &registry->entries[b];
         bool available = entry->api && entry->problem[0] == '\0';
-        bool asked = list ? list_holds(list, entry->name) : true;
+        bool asked = list ? registry_list_holds(list, entry->name) : true;
         if (list && asked && !available)
             return error_set(error, COLLAGE_ERROR_BACKEND, "backend %s is not available: %s",
                              entry->name, entry->problem);
@@ -168,7 +139,7 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
     set_conditions(optimizer);
     collage_status status = make_room(optimizer, error);
     if (status == COLLAGE_OK)
-        status = check_names(settings->registry, settings->backends, error);
+        status = registry_check_names(settings->registry, settings->backends, error);
     if (status == COLLAGE_OK)
         status = open_store(optimizer, error);
     if (status == COLLAGE_OK)

@@ -17,13 +17,13 @@ struct optimizer_settings {
     const collage_shape *shapes;
     size_t shape_count;
     struct registry *registry;
-    const char *plugin_directories, *worker_program, *cache_directory;
+    const char *plugin_directories, *worker_program, *solver_program, *cache_directory;
     const char *backends; /* comma-separated, NULL: all */
     int32_t threads;
     double budget_seconds; /* for measuring candidates */
     double race_seconds;
     bool remeasure;
-    bool race_anew; /* even if this very race was run before */
+    bool race_anew;           /* even if this very race was run before */
     const struct peer *peers; /* who else takes part in it; borrowed */
     size_t peer_count;
     collage_log_fn log;
@@ -36,7 +36,7 @@ struct optimizer_counts {
     size_t candidates, keys; /* keys: different ones, each measured once */
     size_t measured, reused, failed, confirmed;
     size_t unmeasured, not_worth; /* for want of time; of hope */
-    size_t transitions, regions_merged, rounds, states;
+    size_t transitions, regions_merged, rounds, states, solves;
     double reference_seconds, measure_seconds, place_seconds, race_seconds;
 };
 
@@ -52,7 +52,7 @@ struct optimizer {
     struct candidate_set *set;
     struct sample_conditions conditions;
     uint32_t working_set_log2;
-    uint64_t deadline_ns, look_deadline_ns; /* of measuring; of the first look at candidates */
+    uint64_t deadline_ns, look_deadline_ns; /* of measuring; of this part of it */
     struct transition *transitions;
     size_t transition_count, transition_capacity;
     double *switch_ns;
@@ -80,6 +80,8 @@ collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct err
 /* Kernels from the store; measured only if some op-level library alone could not be placed else. */
 collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error);
+/* Regions that were added meanwhile: all of the budget that is left. */
+collage_status optimizer_measure_merged(struct optimizer *optimizer, struct error *error);
 /* Every conversion between a layout that some candidate makes and one that some candidate wants. */
 collage_status optimizer_measure_transitions(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_measure_switches(struct optimizer *optimizer, struct error *error);

@@ -117,16 +117,16 @@ static json_t *make_evidence(const struct optimizer *optimizer)
 {
     const struct optimizer_counts *c = &optimizer->counts;
     json_t *failures = list_failures(optimizer);
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
                      "candidates", (json_int_t)c->candidates, "keys", (json_int_t)c->keys,
                      "measured", (json_int_t)c->measured, "reused", (json_int_t)c->reused, "failed",
                      (json_int_t)c->failed, "unmeasured", (json_int_t)c->unmeasured, "not_worth",
                      (json_int_t)c->not_worth, "confirmed", (json_int_t)c->confirmed, "transitions",
                      (json_int_t)c->transitions, "regions_merged", (json_int_t)c->regions_merged,
-                     "rounds", (json_int_t)c->rounds, "states", (json_int_t)c->states,
-                     "reference_seconds", c->reference_seconds, "measure_seconds",
-                     c->measure_seconds, "place_seconds", c->place_seconds, "race_seconds",
-                     c->race_seconds, "failures", failures);
+                     "rounds", (json_int_t)c->rounds, "states", (json_int_t)c->states, "solves",
+                     (json_int_t)c->solves, "reference_seconds", c->reference_seconds,
+                     "measure_seconds", c->measure_seconds, "place_seconds", c->place_seconds,
+                     "race_seconds", c->race_seconds, "failures", failures);
 }
 
 static collage_status copy_origin(const struct optimizer *optimizer, struct plan *plan,

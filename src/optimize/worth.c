@@ -95,7 +95,7 @@ bool worth_measuring(const struct worth *worth, const struct candidate *candidat
         return true;
     if (price_of(worth, candidate) < negligible * worth->total)
         return false;
-    double least = INFINITY;
+    double least = HUGE_VAL;
     for (uint32_t n = 0; n < candidate->region.node_count; n++) {
         size_t at = candidate->backend * worth->node_count + candidate->region.nodes[n];
         if (!worth->sizes[at] || worth->sizes[at] < candidate->region.node_count)

@@ -188,6 +188,11 @@ collage_status place_brute(const struct place_problem *problem, struct placement
     if (!chosen)
         return error_memory(error);
     memcpy(chosen, brute.best_order, brute.best_count * sizeof *chosen);
-    *out = (struct placement){ chosen, brute.best_count, brute.best, true, brute.covers };
+    *out = (struct placement){ .chosen = chosen,
+                               .count = brute.best_count,
+                               .cost_ns = brute.best,
+                               .bound_ns = brute.best,
+                               .optimal = true,
+                               .states = brute.covers };
     return COLLAGE_OK;
 }

@@ -7,13 +7,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "place/branch.h"
+#include "place/dynamic.h"
 #include "place/level.h"
 
 /* States to keep at each level: in the first passes, and at most, if the caller sets no limit. The
- * last pass then gets as many as need about LAST_PASS_TRIES, going by the pass before. */
+ * last pass then gets as many as need about PASS_TRIES, going by the pass before; one that needs
+ * many more is given up. */
 enum { FIRST_LIMIT = 50, SECOND_LIMIT = 1000, MOST_STATES = 20000 };
-enum { LAST_PASS_TRIES = 3000000 };
+enum { PASS_TRIES = 3000000, PATIENCE = 4 };
 
 /* A level that waits is reduced when it holds this many times the limit. */
 enum { PENDING_FACTOR = 4 };
@@ -27,6 +30,7 @@ struct step {
 
 struct solver {
     const struct place_table *table;
+    const struct dynamic_limits *limits;
     struct arena *arena;
     struct brancher brancher;
     struct level *levels; /* node_count + 1 */
@@ -34,13 +38,15 @@ struct solver {
     size_t history_count, history_capacity;
     uint32_t *key, *pairs; /* the key being made */
     size_t limit;
-    bool dropped;
-    size_t states; /* extended, over all passes */
-    size_t tries;  /* options tried in this pass */
-    node_id stuck; /* the first uncovered node of the state that got furthest */
-    double best;   /* the best placement so far, over all passes */
-    candidate_id *chosen;
+    double dropped;       /* the least that a completion of a state dropped in this pass may cost */
+    double bound;         /* over all passes: no placement costs less */
+    size_t states;        /* extended, over all passes */
+    size_t tries;         /* options tried in this pass */
+    node_id stuck;        /* the first uncovered node of the state that got furthest */
+    double best;          /* only what costs less is of interest: known before, or found so far */
+    candidate_id *chosen; /* the best placement found, over all passes */
     size_t chosen_count;
+    double chosen_cost;
     struct error *error;
 };
 
@@ -94,9 +100,43 @@ static void add_pair(struct solver *solver, uint32_t *live, value_id value, uint
     solver->pairs[2 * k + 1] = slot;
 }
 
-/* Converts the inputs, drops the values that nobody uses any more. Adds to *cost; false: no way. */
+/* Has the value in that layout. Adds to the state's cost; false: no way. */
+static bool convert(const struct place_table *table, value_id value, uint32_t slot, uint32_t layout,
+                    struct state *state)
+{
+    const struct place_value *v = &table->values[value];
+    double cost = slot_cost(table, value, slot, layout);
+    if (cost == HUGE_VAL)
+        return false;
+    state->cost += cost;
+    if (v->convert_bound && !slot_has(slot, layout))
+        state->rest -= v->convert_bound[slot_made(slot) * v->layout_count + layout];
+    return true;
+}
+
+static double route_cost(const struct place_table *table, value_id value, uint32_t use,
+                         uint32_t from, uint32_t to)
+{
+    const double *costs = table->route_cost ? table->route_cost[use] : NULL;
+    return costs ? costs[from * table->values[value].layout_count + to] : 0;
+}
+
+/* What the option's nodes add to the bound by taking the value. */
+static double routes_cost(const struct place_table *table, const struct place_option *option,
+                          const struct place_port *port, uint32_t slot)
+{
+    const struct graph_uses *uses = table->uses;
+    double sum = 0;
+    for (uint32_t u = uses->first[port->value];
+         table->route_cost && u < uses->first[port->value + 1]; u++)
+        if (table->route_cost[u] && place_option_has(option, uses->users[u]))
+            sum += route_cost(table, port->value, u, slot_made(slot), port->layout);
+    return sum;
+}
+
+/* Converts the inputs, drops the values that nobody uses any more. False: no way. */
 static bool take_inputs(struct solver *solver, const uint32_t *key,
-                        const struct place_option *option, uint32_t *live, double *cost)
+                        const struct place_option *option, uint32_t *live, struct state *state)
 {
     const uint32_t *pairs = key + KEY_HEAD + key[KEY_WORDS];
     for (size_t k = 0; k < key[KEY_LIVE]; k++) {
@@ -104,9 +144,9 @@ static bool take_inputs(struct solver *solver, const uint32_t *key,
         uint32_t slot = pairs[2 * k + 1];
         const struct place_port *port = find_input(option, value);
         if (port) {
-            *cost += slot_cost(solver->table, value, slot, port->layout);
-            if (*cost == HUGE_VAL)
+            if (!convert(solver->table, value, slot, port->layout, state))
                 return false;
+            state->rest += routes_cost(solver->table, option, port, slot);
             bool dead = false;
             uint32_t needs = key_needs(solver->table, solver->key, value, slot_made(slot), &dead);
             uint32_t converted = slot_converted(slot) | UINT32_C(1) << port->layout;
@@ -123,8 +163,9 @@ static bool take_inputs(struct solver *solver, const uint32_t *key,
 
 /* Adds what the option makes; model outputs are wanted row-major, at once. */
 static bool give_outputs(struct solver *solver, const struct place_option *option, uint32_t *live,
-                         double *cost)
+                         struct state *state)
 {
+    uint32_t use_count = solver->table->uses->first[solver->table->graph->value_count];
     for (uint32_t k = 0; k < option->output_count; k++) {
         const struct place_port *port = &option->outputs[k];
         uint32_t slot = slot_make(port->layout, 0);
@@ -133,13 +174,16 @@ static bool give_outputs(struct solver *solver, const struct place_option *optio
         if (dead)
             return false;
         if (solver->table->values[port->value].output) {
-            *cost += slot_cost(solver->table, port->value, slot, 0);
+            if (!convert(solver->table, port->value, slot, 0, state))
+                return false;
+            state->rest +=
+                route_cost(solver->table, port->value, use_count + port->value, port->layout, 0);
             slot = slot_make(port->layout, 1 & needs);
         }
         if (needs)
             add_pair(solver, live, port->value, slot);
     }
-    return *cost < HUGE_VAL;
+    return true;
 }
 
 static uint32_t next_last(const struct place_table *table, uint32_t last,
@@ -167,8 +211,8 @@ static collage_status extend(struct solver *solver, const struct state *state, c
         return COLLAGE_OK;
     uint32_t live = 0;
     make_cover(solver, key, option);
-    if (!take_inputs(solver, key, option, &live, &next.cost) ||
-        !give_outputs(solver, option, &live, &next.cost) || next.cost + next.rest >= enough)
+    if (!take_inputs(solver, key, option, &live, &next) ||
+        !give_outputs(solver, option, &live, &next) || next.cost + next.rest >= enough)
         return COLLAGE_OK;
     solver->key[KEY_LAST] = last;
     solver->key[KEY_LIVE] = live;
@@ -239,6 +283,8 @@ static collage_status take_best(struct solver *solver)
     for (size_t k = 1; k < final->count; k++)
         if (final->states[k].cost < state->cost)
             state = &final->states[k];
+    if (solver->chosen && solver->chosen_cost <= state->cost)
+        return COLLAGE_OK;
     size_t count = 0;
     for (uint32_t h = state->parent; h != NO_STEP; h = solver->history[h].parent)
         count++;
@@ -251,31 +297,62 @@ static collage_status take_best(struct solver *solver)
     memory_free(solver->chosen);
     solver->chosen = chosen;
     solver->chosen_count = count;
-    solver->best = state->cost;
+    solver->chosen_cost = state->cost;
+    solver->best = fmin(solver->best, state->cost);
     return COLLAGE_OK;
+}
+
+static size_t tries_of_pass(const struct solver *solver)
+{
+    return solver->limits->tries ? solver->limits->tries : PASS_TRIES;
+}
+
+static bool is_late(const struct solver *solver)
+{
+    return solver->best < HUGE_VAL && clock_ns() >= solver->limits->deadline;
+}
+
+/* When a pass is given up, what waits is dropped; but not before there is a placement. */
+static bool is_over(const struct solver *solver)
+{
+    return (solver->best < HUGE_VAL && solver->tries > PATIENCE * tries_of_pass(solver)) ||
+           is_late(solver);
+}
+
+static void drop_levels(struct solver *solver)
+{
+    for (size_t covered = 0; covered < solver->table->graph->node_count; covered++) {
+        const struct level *level = &solver->levels[covered];
+        for (size_t s = 0; s < level->count; s++)
+            solver->dropped = fmin(solver->dropped, level->states[s].cost + level->states[s].rest);
+    }
 }
 
 static collage_status run_pass(struct solver *solver, size_t limit, bool all_orders)
 {
     size_t nodes = solver->table->graph->node_count;
     solver->limit = limit;
-    solver->dropped = false;
+    solver->dropped = HUGE_VAL;
     solver->brancher.all_orders = all_orders;
     solver->history_count = solver->tries = 0;
     collage_status status = start(solver);
-    for (size_t covered = 0; covered < nodes && !status; covered++)
+    for (size_t covered = 0; covered < nodes && !status && !is_over(solver); covered++)
         status = extend_level(solver, covered);
+    drop_levels(solver);
     if (!status)
         status = take_best(solver);
+    if (all_orders || !solver->table->switch_ns)
+        solver->bound = fmax(solver->bound, fmin(solver->dropped, solver->best));
     for (size_t covered = 0; covered <= nodes; covered++)
         level_free(&solver->levels[covered]);
     return status;
 }
 
-/* The next limit for about LAST_PASS_TRIES. */
+/* The next limit for about as many tries as wanted. */
 static size_t widen(const struct solver *solver)
 {
-    size_t limit = (size_t)((double)solver->limit * LAST_PASS_TRIES / (double)(solver->tries + 1));
+    double tries = (double)tries_of_pass(solver);
+    size_t limit = (size_t)((double)solver->limit * tries / (double)(solver->tries + 1));
     return limit < MOST_STATES ? limit : MOST_STATES;
 }
 
@@ -286,29 +363,29 @@ static size_t widen(const struct solver *solver)
 static collage_status run_passes(struct solver *solver, bool *optimal)
 {
     bool switches = solver->table->switch_ns != NULL;
-    size_t most = solver->table->problem->state_limit;
+    size_t most = solver->limits->states;
+    size_t first = solver->limits->first ? solver->limits->first : FIRST_LIMIT;
     const struct {
         size_t limit; /* 0: the last pass */
         bool all_orders;
-    } passes[] = {
-        { FIRST_LIMIT, false }, { SECOND_LIMIT, false }, { FIRST_LIMIT, true }, { 0, switches }
-    };
+    } passes[] = { { first, false }, { SECOND_LIMIT, false }, { first, true }, { 0, switches } };
     for (size_t k = 0; k < sizeof passes / sizeof passes[0]; k++) {
         size_t limit = passes[k].limit;
         if (limit && (passes[k].all_orders > switches || (most && limit >= most)))
             continue;
-        if (limit > FIRST_LIMIT && !most && widen(solver) < limit)
+        if (limit > first && !most && widen(solver) < limit)
             continue; /* the last pass is no wider than that */
         if (!limit)
             limit = most ? most : widen(solver);
         if (!most && limit <= solver->limit && passes[k].all_orders == solver->brancher.all_orders)
             continue; /* the pass before was as wide */
         collage_status status = run_pass(solver, limit, passes[k].all_orders);
-        *optimal = !solver->dropped && passes[k].all_orders == switches && solver->table->complete;
-        if (status || *optimal)
+        *optimal = !(solver->dropped < solver->best) && passes[k].all_orders == switches;
+        if (status || *optimal || is_late(solver))
             return status;
     }
-    while (!solver->chosen && solver->dropped && solver->limit < MOST_STATES) { /* a dead end? */
+    while (solver->best == HUGE_VAL && solver->dropped < HUGE_VAL && solver->limit < MOST_STATES) {
+        /* a dead end? */
         collage_status status = run_pass(solver, 4 * solver->limit, switches);
         if (status)
             return status;
@@ -336,6 +413,33 @@ static void solver_free(struct solver *solver)
     if (solver->levels)
         for (size_t k = 0; k <= solver->table->graph->node_count; k++)
             level_free(&solver->levels[k]);
+    arena_destroy(solver->arena);
+}
+
+collage_status dynamic_run(const struct place_table *table, const struct dynamic_limits *limits,
+                           struct dynamic_result *out, struct error *error)
+{
+    *out = (struct dynamic_result){ 0 };
+    struct solver solver = { .table = table,
+                             .limits = limits,
+                             .arena = arena_create(),
+                             .best = limits->known_ns,
+                             .bound = table->bound_total,
+                             .error = error };
+    collage_status status = solver.arena ? solver_make(&solver) : error_memory(error);
+    if (!status)
+        status = run_passes(&solver, &out->done);
+    if (!status) {
+        out->chosen = solver.chosen;
+        out->count = solver.chosen_count;
+        out->cost_ns = solver.chosen_cost;
+        out->bound_ns = solver.bound;
+        out->states = solver.states;
+        out->stuck = solver.stuck;
+        solver.chosen = NULL;
+    }
+    solver_free(&solver);
+    return status;
 }
 
 collage_status place_dynamic(const struct place_problem *problem, struct placement *out,
@@ -343,23 +447,22 @@ collage_status place_dynamic(const struct place_problem *problem, struct placeme
 {
     *out = (struct placement){ 0 };
     struct place_table table;
+    const struct dynamic_limits limits = { .states = problem->state_limit,
+                                           .deadline = UINT64_MAX,
+                                           .known_ns = HUGE_VAL };
+    struct dynamic_result result = { 0 };
     collage_status status = place_table_make(problem, &table, error);
-    struct solver solver = {
-        .table = &table, .arena = table.arena, .best = HUGE_VAL, .error = error
-    };
-    bool optimal = false;
     if (!status)
-        status = solver_make(&solver);
+        status = dynamic_run(&table, &limits, &result, error);
+    if (!status && !result.chosen)
+        status = place_fail(problem, result.stuck, error);
     if (!status)
-        status = run_passes(&solver, &optimal);
-    if (!status && !solver.chosen)
-        status = place_fail(problem, solver.stuck, error);
-    if (!status) {
-        *out = (struct placement){ solver.chosen, solver.chosen_count, solver.best, optimal,
-                                   solver.states };
-        solver.chosen = NULL;
-    }
-    solver_free(&solver);
+        *out = (struct placement){ .chosen = result.chosen,
+                                   .count = result.count,
+                                   .cost_ns = result.cost_ns,
+                                   .bound_ns = table.complete ? result.bound_ns : 0,
+                                   .optimal = result.done && table.complete,
+                                   .states = result.states };
     place_table_free(&table);
     return status;
 }

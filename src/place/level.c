@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "place/level.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,7 @@ collage_status level_insert(struct level *level, const struct state *state, cons
         if (other->hash != hash || key_length(other_key) != length ||
             memcmp(other_key, key, length * sizeof *key) != 0)
             continue;
+        other->rest = fmax(other->rest, state->rest); /* of the same future: both hold */
         if (state->cost < other->cost) {
             other->cost = state->cost;
             other->parent = state->parent;
@@ -220,7 +222,7 @@ static bool compact_keys(struct level *level)
 }
 
 collage_status level_reduce(struct level *level, const struct place_table *table, size_t limit,
-                            bool *dropped, struct error *error)
+                            double *dropped, struct error *error)
 {
     if (level->count < 2)
         return COLLAGE_OK;
@@ -242,7 +244,7 @@ collage_status level_reduce(struct level *level, const struct place_table *table
     if (kept > limit) {
         qsort(level->states, kept, sizeof *level->states, compare_total);
         level->count = limit;
-        *dropped = true;
+        *dropped = fmin(*dropped, level->states[limit].cost + level->states[limit].rest);
     }
     return compact_keys(level) && rebuild_table(level, level->table_capacity) ? COLLAGE_OK
                                                                               : error_memory(error);

@@ -83,8 +83,9 @@ void level_free(struct level *level);
 /* Adds a state unless an equal one is as cheap. `state` comes with cost, rest, parent, option. */
 collage_status level_insert(struct level *level, const struct state *state, const uint32_t *key,
                             size_t key_length, struct error *error);
-/* Drops dominated states, then the dearest beyond `limit`: *dropped is set if it did so. */
+/* Drops dominated states, then the dearest beyond `limit`: *dropped becomes the least that a
+ * completion of these may cost, if it is less than before. */
 collage_status level_reduce(struct level *level, const struct place_table *table, size_t limit,
-                            bool *dropped, struct error *error);
+                            double *dropped, struct error *error);
 
 #endif

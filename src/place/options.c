@@ -161,7 +161,7 @@ static collage_status index_nodes(struct place_table *table, struct error *error
     return COLLAGE_OK;
 }
 
-static bool option_has(const struct place_option *option, node_id node)
+bool place_option_has(const struct place_option *option, node_id node)
 {
     uint32_t low = 0, high = option->node_count;
     while (low < high) {
@@ -186,7 +186,7 @@ static collage_status index_uses(struct place_table *table, struct error *error)
         for (uint32_t k = 0; k < option->input_count; k++) {
             value_id v = option->inputs[k].value;
             for (uint32_t u = uses->first[v]; u < uses->first[v + 1]; u++)
-                if (option_has(option, uses->users[u]))
+                if (place_option_has(option, uses->users[u]))
                     table->needs[u] |= UINT32_C(1) << option->inputs[k].layout;
         }
     }
@@ -327,6 +327,18 @@ collage_status place_table_make(const struct place_problem *problem, struct plac
             return status;
     }
     return COLLAGE_OK;
+}
+
+collage_status place_table_restrict(struct place_table *table, const bool *keep,
+                                    struct error *error)
+{
+    uint32_t kept = 0;
+    for (uint32_t o = 0; o < table->option_count; o++)
+        if (keep[o])
+            table->options[kept++] = table->options[o];
+    table->option_count = kept;
+    collage_status status = index_nodes(table, error);
+    return status ? status : index_uses(table, error);
 }
 
 void place_table_free(struct place_table *table)

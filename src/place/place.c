@@ -55,6 +55,19 @@ collage_status place_fail(const struct place_problem *problem, node_id stuck, st
                      named->base.name, named->op->name);
 }
 
+bool placement_is_optimal(const struct placement *placement)
+{
+    return placement->cost_ns - placement->bound_ns <= 1e-6 * placement->cost_ns;
+}
+
+bool placement_has(const struct placement *placement, candidate_id id)
+{
+    for (size_t k = 0; k < placement->count; k++)
+        if (placement->chosen[k] == id)
+            return true;
+    return false;
+}
+
 void placement_free(struct placement *placement)
 {
     memory_free(placement->chosen);

@@ -36,8 +36,10 @@ struct placement {
     candidate_id *chosen; /* in order of execution; memory_alloc'ed */
     size_t count;
     double cost_ns;
-    bool optimal;  /* no state was dropped: optimal for these costs */
-    size_t states; /* explored */
+    double bound_ns; /* proven: no placement costs less at these costs */
+    bool optimal;    /* proven: bound_ns is cost_ns */
+    size_t states;   /* of the dynamic program: explored */
+    size_t solves;   /* times that the solver process answered */
 };
 
 /* COLLAGE_ERROR_UNSUPPORTED, naming a node that no measured candidate covers, if there is no
@@ -46,6 +48,22 @@ collage_status place_dynamic(const struct place_problem *problem, struct placeme
                              struct error *error);
 collage_status place_brute(const struct place_problem *problem, struct placement *out,
                            struct error *error); /* <= 12 nodes */
+/* Within what the arithmetic of bounds can tell (a millionth). */
+bool placement_is_optimal(const struct placement *placement);
+
+/* What place_exact may spend. */
+struct place_limits {
+    double seconds;     /* for the whole; the first placement is waited for however long it takes */
+    const char *solver; /* the program collage-solver; NULL: do without it */
+};
+
+/*
+ * The dynamic program; if it cannot prove its placement optimal, a 0-1 program solved in a process
+ * of its own bounds it from below and improves it. Without that process (it is missing, it crashes,
+ * it is late) the answer is a placement all the same, with the bound that is proven without it.
+ */
+collage_status place_exact(const struct place_problem *problem, const struct place_limits *limits,
+                           struct placement *out, struct error *error);
 void placement_free(struct placement *placement);
 
 #endif

@@ -361,6 +361,7 @@ static collage_status describe(struct plan *plan, const struct place_problem *pr
     plan->threads = problem->set->target.threads;
     plan->predicted_ns = placement->cost_ns;
     plan->optimal = placement->optimal;
+    plan->bound_ns = placement->bound_ns;
     plan->device = arena_string(plan->arena, device ? device : "");
     plan->device_name = "";
     plan->collage_version = arena_format(plan->arena, "%d.%d.%d", COLLAGE_VERSION_MAJOR,

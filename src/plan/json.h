@@ -37,6 +37,7 @@ struct member {
     ROW(PLAN_DEVICE_NAME, "device_name", MEMBER_TEXT)                                              \
     ROW(PLAN_PREDICTED, "predicted_ns", MEMBER_NUMBER)                                             \
     ROW(PLAN_OPTIMAL, "optimal", MEMBER_BOOLEAN)                                                   \
+    ROW(PLAN_BOUND, "bound_ns", MEMBER_NUMBER)                                                     \
     ROW(PLAN_STANDALONE, "standalone", MEMBER_BOOLEAN)                                             \
     ROW(PLAN_BACKENDS, "backends", MEMBER_LIST)                                                    \
     ROW(PLAN_RESULTS, "results", MEMBER_LIST)                                                      \

@@ -263,6 +263,7 @@ static bool read_header(struct reader *r, const json_t *json, json_t **values)
     plan->threads = (int32_t)threads;
     plan->predicted_ns = json_number_value(values[PLAN_PREDICTED]);
     plan->optimal = json_boolean_value(values[PLAN_OPTIMAL]);
+    plan->bound_ns = json_number_value(values[PLAN_BOUND]);
     plan->standalone = json_boolean_value(values[PLAN_STANDALONE]);
     if (json_is_object(values[PLAN_EVIDENCE]))
         plan->evidence = json_incref(values[PLAN_EVIDENCE]);

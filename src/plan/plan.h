@@ -79,7 +79,8 @@ struct plan {
     uint32_t step_count;
     uint64_t arena_bytes;
     double predicted_ns;
-    bool optimal; /* for the measured costs */
+    double bound_ns; /* no placement costs less at the measured costs; 0: not known */
+    bool optimal;    /* for the measured costs */
     /* One graph-level library runs the whole model, with its own thread pool and defaults, as it
      * would without us: there is nobody whose threads it could disturb. */
     bool standalone;

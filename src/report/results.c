@@ -27,8 +27,13 @@ static void put_row(struct text *out, const struct plan_result *result)
 {
     text_string(out, result->chosen ? "* " : "  ");
     report_put(out, result->name, 20);
-    text_format(out, " %9.3f %9.3f", result->minimum_ns / 1e6, result->median_ns / 1e6);
-    if (result->chosen)
+    if (result->median_ns > 0)
+        text_format(out, " %9.3f %9.3f", result->minimum_ns / 1e6, result->median_ns / 1e6);
+    else
+        text_format(out, " %9s %9s", "-", "-"); /* out of the race: the note says why */
+    if (result->median_ns <= 0)
+        text_format(out, "  %-22s", "-");
+    else if (result->chosen)
         text_format(out, "  %-22s", "1");
     else
         text_format(out, "  %-6.3f [%.3f, %.3f] ", result->ratio, result->ratio_low,
@@ -50,7 +55,8 @@ static void put_speed_up(struct text *out, const struct plan *plan)
     const struct plan_result *best = NULL;
     for (uint32_t k = 0; k < plan->result_count; k++) {
         const struct plan_result *result = &plan->results[k];
-        if (!result->chosen && (!best || result->median_ns < best->median_ns))
+        if (!result->chosen && result->median_ns > 0 &&
+            (!best || result->median_ns < best->median_ns))
             best = result;
     }
     if (!best || !report_chosen(plan))

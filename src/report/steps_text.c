@@ -189,6 +189,19 @@ void report_steps_text(const struct graph *graph, const struct plan *plan, struc
         put_step(graph, plan, s, out);
 }
 
+/* How good the placement is, proven. A library alone is not placed. */
+static void put_bound(const struct plan *plan, struct text *out)
+{
+    if (plan->optimal)
+        text_string(out, "proven optimal for the measured costs of its libraries");
+    else if (plan->bound_ns > 0 && plan->predicted_ns > 0)
+        text_format(
+            out, "within %.2f %% of the optimum for the measured costs (which is at least %.3f ms)",
+            100 * (plan->predicted_ns / plan->bound_ns - 1), plan->bound_ns / 1e6);
+    else
+        text_string(out, "not proved optimal for the measured costs");
+}
+
 collage_status report_placement_text(const struct graph *graph, const struct plan *plan,
                                      struct text *out, struct error *error)
 {
@@ -201,8 +214,8 @@ collage_status report_placement_text(const struct graph *graph, const struct pla
     collage_status status = put_placement(graph, plan, out, error);
     if (status != COLLAGE_OK)
         return status;
-    text_format(out, "  activations: %.1f MiB; %s\n\n", (double)plan->arena_bytes / (1 << 20),
-                plan->optimal ? "optimal for the measured costs"
-                              : "not proved optimal for the measured costs");
+    text_format(out, "  activations: %.1f MiB; ", (double)plan->arena_bytes / (1 << 20));
+    put_bound(plan, out);
+    text_string(out, "\n\n");
     return COLLAGE_OK;
 }

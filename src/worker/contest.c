@@ -273,7 +273,9 @@ collage_status contest_round(struct contest *contest, double warm_seconds, doubl
                              size_t runs, double *median_ns, struct error *error)
 {
     size_t count;
-    collage_status status = run_for(contest, warm_seconds, 1, &count, error);
+    collage_status status = COLLAGE_OK;
+    if (warm_seconds > 0)
+        status = run_for(contest, warm_seconds, 1, &count, error);
     if (status == COLLAGE_OK)
         status = run_for(contest, seconds, runs, &count, error);
     if (status != COLLAGE_OK)

@@ -30,7 +30,8 @@ collage_status contest_load_library(struct contest *contest, const struct graph 
 collage_status contest_verify(struct contest *contest, double *worst, double *run_ns,
                               struct error *error);
 
-/* Warms up, then runs until both `seconds` and `runs` are reached. *median_ns: of these runs. */
+/* Warms up (not for 0 seconds), then runs until both `seconds` and `runs` are reached. *median_ns:
+ * of these runs. */
 collage_status contest_round(struct contest *contest, double warm_seconds, double seconds,
                              size_t runs, double *median_ns, struct error *error);
 

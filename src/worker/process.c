@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "worker/family.h"
 
 enum {
     TICK_MILLISECONDS = 100,
@@ -32,21 +34,30 @@ static int move_up(int descriptor)
     return moved;
 }
 
-static int describe_descriptors(posix_spawn_file_actions_t *actions, int socket, int oracle,
-                                int output)
+/* What the new process finds at each of its descriptors: one of ours, or -1: nothing. */
+enum { DESCRIPTOR_COUNT = PROCESS_ORACLE + 1 };
+
+struct launch {
+    const char *program;
+    char *const *arguments;
+    int descriptors[DESCRIPTOR_COUNT];
+};
+
+static int describe_descriptors(posix_spawn_file_actions_t *actions, const struct launch *launch)
 {
-    int failed = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    for (int target = 1; target <= 2 && !failed; target++)
-        failed = output >= 0
-                     ? posix_spawn_file_actions_adddup2(actions, output, target)
-                     : posix_spawn_file_actions_addopen(actions, target, "/dev/null", O_WRONLY, 0);
-    if (!failed)
-        failed = posix_spawn_file_actions_adddup2(actions, socket, PROCESS_SOCKET);
-    if (!failed && oracle >= 0)
-        failed = posix_spawn_file_actions_adddup2(actions, oracle, PROCESS_ORACLE);
+    int failed = 0, next = 0;
+    for (int target = 0; target < DESCRIPTOR_COUNT && !failed; target++) {
+        int source = launch->descriptors[target];
+        if (source >= 0)
+            failed = posix_spawn_file_actions_adddup2(actions, source, target);
+        else if (target <= STDERR_FILENO)
+            failed = posix_spawn_file_actions_addopen(
+                actions, target, "/dev/null", target == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
+        if (source >= 0 || target <= STDERR_FILENO)
+            next = target + 1;
+    }
     if (!failed) /* the host program's files are none of the worker's business */
-        failed = posix_spawn_file_actions_addclosefrom_np(
-            actions, oracle >= 0 ? PROCESS_ORACLE + 1 : PROCESS_SOCKET + 1);
+        failed = posix_spawn_file_actions_addclosefrom_np(actions, next);
     return failed;
 }
 
@@ -65,7 +76,7 @@ static int describe_attributes(posix_spawnattr_t *attributes)
     return failed ? failed : posix_spawnattr_setsigmask(attributes, &none);
 }
 
-static int spawn(const char *program, int socket, int oracle, int output, pid_t *pid)
+static int spawn(const struct launch *launch, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -77,13 +88,12 @@ static int spawn(const char *program, int socket, int oracle, int output, pid_t 
         posix_spawn_file_actions_destroy(&actions);
         return failed;
     }
-    failed = describe_descriptors(&actions, socket, oracle, output);
+    failed = describe_descriptors(&actions, launch);
     if (!failed)
         failed = describe_attributes(&attributes);
-    char name[] = "collage-worker";
-    char *arguments[] = { name, NULL };
     if (!failed)
-        failed = posix_spawn(pid, program, &actions, &attributes, arguments, environ);
+        failed =
+            posix_spawn(pid, launch->program, &actions, &attributes, launch->arguments, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return failed;
@@ -95,56 +105,140 @@ static void close_if_open(int descriptor)
         close(descriptor);
 }
 
-collage_status process_start(const char *program, int oracle, collage_log_fn log, void *log_user,
-                             struct process *process, struct error *error)
+/* The two ends of what connects us: ours first. */
+struct lines {
+    int socket[2], output[2];
+};
+
+static int open_lines(struct lines *lines, bool output)
 {
-    *process = (struct process){ .socket = -1, .output = -1, .log = log, .log_user = log_user };
-    int sockets[2] = { -1, -1 }, pipes[2] = { -1, -1 }, oracle_copy = -1;
-    int failed = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) ? errno : 0;
-    if (!failed && log)
-        failed = pipe2(pipes, O_CLOEXEC) ? errno : 0;
-    if (!failed && oracle >= 0 &&
-        (oracle_copy = fcntl(oracle, F_DUPFD_CLOEXEC, FIRST_SAFE_DESCRIPTOR)) < 0)
-        failed = errno;
-    if (!failed && (sockets[1] = move_up(sockets[1])) < 0)
-        failed = errno;
-    if (!failed && log && (pipes[1] = move_up(pipes[1])) < 0)
-        failed = errno;
+    *lines = (struct lines){ { -1, -1 }, { -1, -1 } };
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lines->socket) != 0)
+        return errno;
+    if (output && pipe2(lines->output, O_CLOEXEC) != 0)
+        return errno;
+    if ((lines->socket[1] = move_up(lines->socket[1])) < 0)
+        return errno;
+    if (output && (lines->output[1] = move_up(lines->output[1])) < 0)
+        return errno;
+    return 0;
+}
+
+/* Takes the lines over; failed: what went wrong so far. */
+static collage_status finish_start(struct lines *lines, int failed, const struct launch *launch,
+                                   struct process *process, struct error *error)
+{
     if (!failed)
-        failed = spawn(program, sockets[1], oracle_copy, pipes[1], &process->pid);
-    close_if_open(oracle_copy);
-    close_if_open(sockets[1]);
-    close_if_open(pipes[1]);
+        failed = spawn(launch, &process->pid);
+    close_if_open(lines->socket[1]);
+    close_if_open(lines->output[1]);
     if (failed) {
-        close_if_open(sockets[0]);
-        close_if_open(pipes[0]);
+        close_if_open(lines->socket[0]);
+        close_if_open(lines->output[0]);
         process->pid = 0;
-        return error_set(error, COLLAGE_ERROR_IO, "cannot start '%s': %s", program,
+        return error_set(error, COLLAGE_ERROR_IO, "cannot start '%s': %s", launch->program,
                          strerror(failed));
     }
-    process->socket = sockets[0];
-    process->output = pipes[0];
+    process->socket = lines->socket[0];
+    process->output = lines->output[0];
     fcntl(process->socket, F_SETFL, O_NONBLOCK);
     if (process->output >= 0)
         fcntl(process->output, F_SETFL, O_NONBLOCK);
     return COLLAGE_OK;
 }
 
+collage_status process_start(const char *program, int oracle, collage_log_fn log, void *log_user,
+                             struct process *process, struct error *error)
+{
+    *process = (struct process){
+        .socket = -1, .output = -1, .label = "worker", .log = log, .log_user = log_user
+    };
+    struct lines lines;
+    int oracle_copy = -1, failed = open_lines(&lines, log != NULL);
+    if (!failed && oracle >= 0 &&
+        (oracle_copy = fcntl(oracle, F_DUPFD_CLOEXEC, FIRST_SAFE_DESCRIPTOR)) < 0)
+        failed = errno;
+    char name[] = "collage-worker";
+    char *arguments[] = { name, NULL };
+    const int printed = lines.output[1];
+    const struct launch launch = { program,
+                                   arguments,
+                                   { -1, printed, printed, lines.socket[1], oracle_copy } };
+    collage_status status = finish_start(&lines, failed, &launch, process, error);
+    close_if_open(oracle_copy);
+    return status;
+}
+
+/* ---- peers ---- */
+
+collage_status process_start_peer(const char *program, char *const *arguments, const char *label,
+                                  collage_log_fn log, void *log_user, struct process *process,
+                                  struct error *error)
+{
+    *process = (struct process){
+        .socket = -1, .output = -1, .label = label, .log = log, .log_user = log_user
+    };
+    size_t count = 0;
+    while (arguments[count])
+        count++;
+    char **all = memory_alloc((count + 3) * sizeof *all);
+    if (!all)
+        return error_memory(error);
+    char name[] = "collage-worker", option[] = PROCESS_PEER_OPTION;
+    all[0] = name;
+    all[1] = option;
+    memcpy(all + 2, arguments, count * sizeof *all);
+    struct lines lines;
+    int failed = open_lines(&lines, true);
+    const int socket = lines.socket[1];
+    const struct launch launch = { program, all, { socket, socket, lines.output[1], -1, -1 } };
+    collage_status status = finish_start(&lines, failed, &launch, process, error);
+    memory_free(all);
+    return status;
+}
+
+/* What the peer starts and leaves behind becomes its child, not init's: so it is found when all of
+ * them are killed. Both settings stay over exec. */
+int process_become_peer(char *const *arguments)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    execvp(arguments[0], arguments);
+    dprintf(STDERR_FILENO, "cannot start '%s': %s\n", arguments[0], strerror(errno));
+    return 127;
+}
+
 /* ---- what it prints ---- */
 
-/* Lines may be torn where the pipe was read; they are for debugging only. */
+static void end_line(struct process *process)
+{
+    process->line[process->line_count] = '\0';
+    process->line_count = 0;
+    if (!process->line[0])
+        return;
+    snprintf(process->printed, sizeof process->printed, "%s", process->line);
+    if (process->log) {
+        char prefixed[512];
+        snprintf(prefixed, sizeof prefixed, "%.128s: %s", process->label, process->line);
+        process->log(process->log_user, COLLAGE_LOG_DEBUG, prefixed);
+    }
+}
+
+/* Whole lines, cut where they are too long; control characters become '?'. At most what a pipe
+ * holds, since it may print faster than we read. */
 static void log_output(struct process *process)
 {
     char bytes[4096];
     ssize_t n;
-    while (process->output >= 0 && (n = read(process->output, bytes, sizeof bytes - 1)) > 0) {
-        bytes[n] = '\0';
-        char *rest = bytes, *line;
-        while ((line = strsep(&rest, "\n")) != NULL) {
-            char prefixed[512];
-            snprintf(prefixed, sizeof prefixed, "worker: %.480s", line);
-            if (*line)
-                process->log(process->log_user, COLLAGE_LOG_DEBUG, prefixed);
+    for (int k = 0; k < 16 && process->output >= 0; k++) {
+        if ((n = read(process->output, bytes, sizeof bytes)) <= 0)
+            break;
+        for (ssize_t at = 0; at < n; at++) {
+            if (bytes[at] == '\n')
+                end_line(process);
+            else if (process->line_count + 1 < sizeof process->line)
+                process->line[process->line_count++] =
+                    (unsigned char)bytes[at] < 0x20 || bytes[at] == 0x7f ? '?' : bytes[at];
         }
     }
 }
@@ -154,6 +248,7 @@ static void log_output(struct process *process)
 static void forget(struct process *process)
 {
     log_output(process);
+    end_line(process);
     close(process->socket);
     close_if_open(process->output);
     process->pid = 0;
@@ -174,22 +269,16 @@ void process_stop(struct process *process)
     if (process->pid == 0)
         return;
     int status;
-    kill(process->pid, SIGKILL);
+    family_kill(process->pid);
     reap(process, &status);
     forget(process);
 }
 
 bool process_is_alive(struct process *process)
 {
-    if (process->pid == 0)
-        return false;
-    int status;
-    pid_t ended = waitpid(process->pid, &status, WNOHANG);
-    if (ended == process->pid || (ended < 0 && errno == ECHILD && kill(process->pid, 0) != 0)) {
-        forget(process);
-        return false;
-    }
-    return true;
+    if (process->pid && family_has_ended(process->pid))
+        process_stop(process);
+    return process->pid != 0;
 }
 
 /* ---- talking ---- */
@@ -210,19 +299,10 @@ static collage_status set_end(int status, bool known, struct error *error)
 static collage_status explain_end(struct process *process, struct error *error)
 {
     int status = 0;
-    bool known = false;
-    for (int k = 0; k < 100 && !known; k++) {
-        pid_t ended = waitpid(process->pid, &status, WNOHANG);
-        known = ended == process->pid;
-        if (ended < 0 && errno != EINTR)
-            break;
-        if (!known)
-            poll(NULL, 0, TICK_MILLISECONDS / 5);
-    }
-    if (!known) {
-        kill(process->pid, SIGKILL);
-        known = reap(process, &status);
-    }
+    for (int k = 0; k < 100 && !family_has_ended(process->pid); k++)
+        poll(NULL, 0, TICK_MILLISECONDS / 5);
+    family_kill(process->pid); /* also if it has ended: the others of its group */
+    bool known = reap(process, &status);
     forget(process);
     return set_end(status, known, error);
 }
@@ -268,6 +348,8 @@ static collage_status wait_for(struct exchange *exchange, short events)
         }
         if (ready > 0 && watched[0].revents)
             return COLLAGE_OK;
+        if (ready == 0 && family_has_ended(process->pid)) /* others hold its end of the socket */
+            return explain_end(process, exchange->error);
     }
 }
 
@@ -302,8 +384,7 @@ static collage_status receive_line(struct exchange *exchange, struct text *line)
             if (line->failed)
                 return stop_with(exchange, COLLAGE_ERROR_MEMORY, "out of memory");
             if (line->count > ANSWER_LIMIT)
-                return stop_with(exchange, COLLAGE_ERROR_INTERNAL,
-                                 "the worker's answer is too long");
+                return stop_with(exchange, COLLAGE_ERROR_INTERNAL, "its answer is too long");
             if (bytes[n - 1] == '\n') {
                 line->bytes[--line->count] = '\0';
                 return COLLAGE_OK;
@@ -340,8 +421,8 @@ collage_status process_ask(struct process *process, const json_t *request, doubl
         if (!json_is_object(*answer)) {
             json_decref(*answer);
             *answer = NULL;
-            status = stop_with(&exchange, COLLAGE_ERROR_INTERNAL,
-                               "the worker's answer is not of the protocol");
+            status =
+                stop_with(&exchange, COLLAGE_ERROR_INTERNAL, "its answer is not of the protocol");
         }
     }
     text_free(&line);
@@ -353,13 +434,13 @@ collage_status process_ask(struct process *process, const json_t *request, doubl
 void process_pause(const struct process *process)
 {
     if (process->pid)
-        kill(process->pid, SIGSTOP);
+        family_signal(process->pid, SIGSTOP);
 }
 
 void process_resume(const struct process *process)
 {
     if (process->pid)
-        kill(process->pid, SIGCONT);
+        family_signal(process->pid, SIGCONT);
 }
 
 uint64_t process_peak_bytes(const struct process *process)

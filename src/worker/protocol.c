@@ -76,11 +76,11 @@ json_t *protocol_open(const struct worker_setup *setup, bool standalone)
     char hash[33] = "";
     if (setup->graph)
         hash_print(graph_hash(setup->graph), hash);
-    return json_pack("{s:s, s:s, s:s?, s:o, s:i, s:s, s:b, s:b}", "job", "open", "plugins",
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:i, s:s, s:b, s:b}", "job", "open", "plugins",
                      setup->plugin_directories ? setup->plugin_directories : "", "model",
-                     setup->model_path, "shapes", shapes_to_json(setup->shapes, setup->shape_count),
-                     "threads", setup->threads, "graph", hash, "oracle", setup->oracle != NULL,
-                     "standalone", standalone);
+                     setup->model_path, "case", setup->case_name, "shapes",
+                     shapes_to_json(setup->shapes, setup->shape_count), "threads", setup->threads,
+                     "graph", hash, "oracle", setup->oracle != NULL, "standalone", standalone);
 }
 
 json_t *protocol_candidate(const struct candidate_set *set, candidate_id id)

@@ -20,11 +20,13 @@ static const double load_seconds = 180; /* a library may take long to optimise a
 static const double round_seconds = 30; /* more than what the runs should take */
 static const double sample_seconds = 0.005, warm_seconds = 0.002;
 static const double profile_seconds = 0.005;
-static const double slow_ns = 2e8; /* beyond this, one run is a sample */
+static const double slow_ns = 5e7;     /* beyond this, one run is a sample: rather more rounds */
+static const double colossal_ns = 2e8; /* beyond this, without a warm-up, which is lost in it */
 
 struct racer {
     struct process process;
-    double run_ns; /* of its first run */
+    struct peer_seat seat; /* of a peer */
+    double run_ns;         /* of its first run */
     size_t capacity;
 };
 
@@ -35,7 +37,8 @@ struct race {
     struct racer *racers;
     size_t count;
     const struct race_rules *rules;
-    size_t round, rounds; /* for progress; rounds is a guess that gets better */
+    struct peer_files *files; /* NULL without peers */
+    size_t round, rounds;     /* for progress; rounds is a guess that gets better */
     uint64_t told_ns;
     struct error *error;
 };
@@ -63,10 +66,19 @@ static void drop(struct race *race, size_t index, const char *failure)
     contestant->sample_count = 0;
 }
 
-/*
- * Asks a racer; takes the request over. What goes wrong with it puts it out of the race (the answer
- * is then NULL): only an interrupt and a lack of memory are errors.
- */
+/* What goes wrong with a racer puts it out of the race: only an interrupt and a lack of memory are
+ * errors. */
+static collage_status judge(struct race *race, size_t index, collage_status status,
+                            const struct error *failure)
+{
+    if (status == COLLAGE_ERROR_INTERRUPTED || status == COLLAGE_ERROR_MEMORY)
+        return error_set(race->error, status, "%s", failure->text);
+    if (status != COLLAGE_OK)
+        drop(race, index, failure->text);
+    return COLLAGE_OK;
+}
+
+/* Asks a racer; takes the request over. The answer is NULL if it is out of the race. */
 static collage_status ask(struct race *race, size_t index, json_t *request, double seconds,
                           json_t **answer)
 {
@@ -74,12 +86,8 @@ static collage_status ask(struct race *race, size_t index, json_t *request, doub
     collage_status status =
         process_ask(&race->racers[index].process, request, seconds, tell, race, answer, &failure);
     json_decref(request);
-    if (status == COLLAGE_ERROR_INTERRUPTED || status == COLLAGE_ERROR_MEMORY)
-        return error_set(race->error, status, "%s", failure.text);
-    if (status != COLLAGE_OK) {
-        drop(race, index, failure.text);
-        return COLLAGE_OK;
-    }
+    if (status != COLLAGE_OK)
+        return judge(race, index, status, &failure);
     const char *text = json_string_value(json_object_get(*answer, "error"));
     if (text) {
         drop(race, index, text);
@@ -108,6 +116,31 @@ static collage_status contest_request(const struct race *race, size_t index, jso
     return *out ? COLLAGE_OK : error_memory(race->error);
 }
 
+static collage_status line_up_peer(struct race *race, size_t index)
+{
+    const struct worker_setup *setup = race->setup;
+    struct contestant *contestant = &race->contestants[index];
+    struct racer *racer = &race->racers[index];
+    racer->seat = (struct peer_seat){ .peer = contestant->peer,
+                                      .process = &racer->process,
+                                      .files = race->files,
+                                      .model_path = setup->model_path,
+                                      .threads = setup->threads,
+                                      .tick = tell,
+                                      .user = race };
+    collage_status status =
+        process_start_peer(setup->program, contestant->peer->arguments, contestant->peer->name,
+                           setup->log, setup->log_user, &racer->process, race->error);
+    if (status != COLLAGE_OK)
+        return status;
+    struct error failure = { 0 };
+    status = peer_line_up(&racer->seat, contestant->about, sizeof contestant->about,
+                          &contestant->worst_error, &racer->run_ns, &failure);
+    status = judge(race, index, status, &failure);
+    process_pause(&racer->process);
+    return status;
+}
+
 /* Loads and verifies; its process sleeps afterwards. */
 static collage_status line_up(struct race *race, size_t index)
 {
@@ -115,6 +148,8 @@ static collage_status line_up(struct race *race, size_t index)
     struct contestant *contestant = &race->contestants[index];
     struct racer *racer = &race->racers[index];
     json_t *request, *answer;
+    if (contestant->peer)
+        return line_up_peer(race, index);
     collage_status status = contest_request(race, index, &request);
     if (status != COLLAGE_OK)
         return status;
@@ -149,20 +184,48 @@ static collage_status add_sample(struct race *race, size_t index, double ns)
     return COLLAGE_OK;
 }
 
+/* Ten times slower than expected is a hang. */
+static double turn_seconds(const struct racer *racer, size_t runs)
+{
+    return round_seconds + 10 * (double)(runs + 1) * racer->run_ns * 1e-9;
+}
+
+static collage_status run_peer(struct race *race, size_t index, size_t least, double *ns)
+{
+    const struct racer *racer = &race->racers[index];
+    size_t warm = peer_count_runs(warm_seconds, racer->run_ns, 1);
+    size_t runs = peer_count_runs(sample_seconds, racer->run_ns, least);
+    struct error failure = { 0 };
+    collage_status status =
+        peer_round(&racer->seat, warm, runs, turn_seconds(racer, warm + runs), ns, &failure);
+    return judge(race, index, status, &failure);
+}
+
+static collage_status run_racer(struct race *race, size_t index, size_t least, double *ns)
+{
+    double warm = race->racers[index].run_ns > colossal_ns ? 0 : warm_seconds;
+    json_t *answer,
+        *request = json_pack("{s:s, s:f, s:f, s:I}", "job", "round", "warm_seconds", warm,
+                             "seconds", sample_seconds, "runs", (json_int_t)least);
+    collage_status status =
+        ask(race, index, request, turn_seconds(&race->racers[index], least), &answer);
+    *ns = json_number_value(json_object_get(answer, "median_ns"));
+    json_decref(answer);
+    return status;
+}
+
 static collage_status run_one(struct race *race, size_t index)
 {
-    struct racer *racer = &race->racers[index];
-    int runs = racer->run_ns > slow_ns ? 1 : RUNS_MIN;
-    double expected = 10 * (runs + 1) * racer->run_ns * 1e-9; /* ten times slower is a hang */
-    json_t *answer, *request = json_pack("{s:s, s:f, s:f, s:i}", "job", "round", "warm_seconds",
-                                         warm_seconds, "seconds", sample_seconds, "runs", runs);
+    const struct racer *racer = &race->racers[index];
+    const struct contestant *contestant = &race->contestants[index];
+    size_t least = racer->run_ns > slow_ns ? 1 : RUNS_MIN;
+    double ns = 0;
     process_resume(&racer->process);
-    collage_status status = ask(race, index, request, round_seconds + expected, &answer);
-    if (status != COLLAGE_OK || !answer)
+    collage_status status =
+        contestant->peer ? run_peer(race, index, least, &ns) : run_racer(race, index, least, &ns);
+    if (status != COLLAGE_OK || contestant->failure[0])
         return status;
     process_pause(&racer->process);
-    double ns = json_number_value(json_object_get(answer, "median_ns"));
-    json_decref(answer);
     if (!(ns > 0)) {
         drop(race, index, "its process gave a senseless time");
         return COLLAGE_OK;
@@ -248,6 +311,15 @@ static collage_status run_rounds(struct race *race)
     return COLLAGE_OK;
 }
 
+static collage_status make_files(struct race *race)
+{
+    for (size_t k = 0; k < race->count; k++)
+        if (race->contestants[k].peer)
+            return peer_files_create(race->setup->graph, race->setup->oracle, &race->files,
+                                     race->error);
+    return COLLAGE_OK;
+}
+
 collage_status race_run(const struct worker_setup *setup, struct registry *registry,
                         struct contestant *contestants, size_t count,
                         const struct race_rules *rules, struct error *error)
@@ -264,6 +336,7 @@ collage_status race_run(const struct worker_setup *setup, struct registry *regis
         return error_memory(error);
     for (size_t k = 0; k < count; k++) {
         contestants[k].failure[0] = '\0';
+        contestants[k].about[0] = '\0';
         contestants[k].samples = NULL;
         contestants[k].sample_count = 0;
         contestants[k].peak_bytes = 0;
@@ -271,7 +344,7 @@ collage_status race_run(const struct worker_setup *setup, struct registry *regis
         contestants[k].steps_ns = 0;
         contestants[k].rests = false;
     }
-    collage_status status = COLLAGE_OK;
+    collage_status status = make_files(&race);
     for (size_t k = 0; k < count && status == COLLAGE_OK; k++)
         status = line_up(&race, k);
     if (status == COLLAGE_OK)
@@ -283,6 +356,7 @@ collage_status race_run(const struct worker_setup *setup, struct registry *regis
         if (status != COLLAGE_OK)
             drop(&race, k, error ? error->text : "");
     }
+    peer_files_destroy(race.files);
     memory_free(race.racers);
     return status;
 }

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "canon/canon.h"
+#include "cases/case_graph.h"
 #include "onnx/onnx.h"
 #include "worker/contest.h"
 #include "worker/process.h"
@@ -24,6 +25,7 @@ enum { REQUEST_LIMIT = 80 << 20 }; /* bytes: a plan may have 64 MB */
 struct server {
     struct arena *arena; /* what lives as long as the process */
     char *plugins, *model_path;
+    const struct operator_case *row; /* instead of a model */
     collage_shape *shapes;
     size_t shape_count;
     collage_target target;
@@ -63,6 +65,10 @@ static collage_status keep_setup(struct server *server, const json_t *request, s
     server->model_path = model ? arena_string(server->arena, model) : NULL;
     if (!server->plugins || (model && !server->model_path))
         return error_memory(error);
+    const char *row = json_string_value(json_object_get(request, "case"));
+    server->row = row ? operator_case_find(row) : NULL;
+    if (row && !server->row)
+        return malformed("case", error);
     if (!protocol_read_shapes(json_object_get(request, "shapes"), server->arena, &server->shapes,
                               &server->shape_count))
         return malformed("shapes", error);
@@ -79,12 +85,32 @@ static collage_status import(const struct server *server, struct graph **graph, 
     return onnx_import(server->model_path, server->shapes, server->shape_count, graph, error);
 }
 
-/* Node and value ids mean the same here and in the parent only if the graphs are the same. */
-static collage_status load_model(struct server *server, const json_t *request, struct error *error)
+/* A case is measured as it is written. */
+static collage_status make_case(struct server *server, struct error *error)
 {
+    struct case_graph made;
+    collage_status status = case_graph_parse(server->row, &made, error);
+    if (status != COLLAGE_OK)
+        return status;
+    server->graph = made.graph;
+    graph_uses_free(&made.uses);
+    return COLLAGE_OK;
+}
+
+static collage_status load_graph(struct server *server, struct error *error)
+{
+    if (server->row)
+        return make_case(server, error);
     collage_status status = import(server, &server->graph, error);
     if (status == COLLAGE_OK)
         status = canon_run(server->graph, error);
+    return status;
+}
+
+/* Node and value ids mean the same here and in the parent only if the graphs are the same. */
+static collage_status load_model(struct server *server, const json_t *request, struct error *error)
+{
+    collage_status status = load_graph(server, error);
     if (status != COLLAGE_OK)
         return status;
     const char *expected = json_string_value(json_object_get(request, "graph"));
@@ -93,7 +119,7 @@ static collage_status load_model(struct server *server, const json_t *request, s
     if (expected && *expected && strcmp(expected, hash) != 0)
         return error_set(error, COLLAGE_ERROR_MISMATCH,
                          "'%s' has changed while it was being optimised: start again",
-                         server->model_path);
+                         server->row ? server->row->name : server->model_path);
     if (json_is_true(json_object_get(request, "oracle")))
         status = oracle_open(server->graph, PROCESS_ORACLE, &server->oracle, error);
     if (status == COLLAGE_OK)
@@ -117,7 +143,7 @@ static collage_status do_open(struct server *server, const json_t *request, json
     /* A library alone runs with its own defaults. */
     if (!json_is_true(json_object_get(request, "standalone")))
         registry_set_environment(server->registry, server->target.threads);
-    if (server->model_path)
+    if (server->model_path || server->row)
         status = load_model(server, request, error);
     return status == COLLAGE_OK ? pack_answer(json_object(), answer, error) : status;
 }
@@ -457,8 +483,8 @@ static void set_up_process(void)
 
 int worker_serve(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    if (argc > 2 && strcmp(argv[1], PROCESS_PEER_OPTION) == 0)
+        return process_become_peer(argv + 2);
     int type;
     socklen_t size = sizeof type;
     if (getsockopt(PROCESS_SOCKET, SOL_SOCKET, SO_TYPE, &type, &size) != 0)

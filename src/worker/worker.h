@@ -10,12 +10,14 @@
 
 #include "measure/sample.h"
 #include "plan/plan.h"
+#include "worker/peer.h"
 
 /* What every worker is started with. Strings and pointers are borrowed: they outlive the worker. */
 struct worker_setup {
     const char *program; /* collage-worker */
     const char *plugin_directories;
     const char *model_path; /* NULL: no model (to ask for versions only) */
+    const char *case_name;  /* instead of a model: a row of cases/cases.def; NULL: none */
     const collage_shape *shapes;
     size_t shape_count;
     int32_t threads;
@@ -56,15 +58,17 @@ collage_status worker_measure_switch(struct worker *worker, struct candidate_set
                                      candidate_id a, candidate_id b, double *extra_ns,
                                      struct error *error);
 
-/* A contestant of a race runs in a process of its own: a plan, or a library alone with its own
- * defaults. */
+/* A contestant of a race runs in a process of its own: a plan, a library alone with its own
+ * defaults, or a peer. */
 struct contestant {
-    const struct plan *plan; /* NULL: standalone */
+    const struct plan *plan; /* NULL: standalone, or a peer */
+    const struct peer *peer; /* NULL: none; borrowed */
     uint32_t backend;        /* standalone: which */
     bool rests; /* takes no part in further rounds; set while the race runs, by race_more_fn */
     /* Results. failure: "" or why it is out of the race. samples: one a round, memory_alloc'ed;
      * fewer if it rested. */
     char failure[512];
+    char about[200]; /* of a peer: what it says it is */
     double *samples;
     size_t sample_count;
     uint64_t peak_bytes;

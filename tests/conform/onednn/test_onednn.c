@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_onednn.c: the plugin by itself: what it refuses and says, the variants it offers, and how
  * its kernels share packed weights, also when several threads compile. */
-#include "case_graph.h"
+#include "cases/case_graph.h"
 #include "pattern/pattern.h"
 
 #include <dlfcn.h>
@@ -45,7 +45,7 @@ static const collage_backend_api *plugin(void)
 static const collage_subgraph *make(const char *text, node_id first, struct case_graph *made,
                                     struct region *region)
 {
-    struct conform_case conform = { "test", text };
+    struct operator_case conform = { "test", text, false };
     struct error error = { 0 };
     const collage_subgraph *subgraph;
     if (case_graph_create(&conform, made, &error) != COLLAGE_OK)
@@ -85,6 +85,33 @@ static const struct refusal {
     { "x: 5x5; y = Transpose(x); z = MatMul(y, y)", 0, "one operand" },
     { "x: 5x5; v: 3x5x5; y = Transpose(x); z = MatMul(y, v)", 0, "broadcast" },
     { "x: 1x16x4x4; w = 16x16x1x1; y = Conv(x, w); z = Transpose(y)", 0, "shape" },
+    { "x: 3x4; y = Sigmoid(x); z = Relu(y)", 0, "fused behind Sigmoid" },
+    { "x: 3x2x8; w: 1x64x8; r = 1x64x16; y = LSTM(x, w, r)", 0, "weights are not constant" },
+    { "x: 3x2x8; w = 1x64x8; r = 1x64x16; b: 1x128; y = LSTM(x, w, r, b)", 0, "bias" },
+    { "x: 3x2x8; w = 1x64x8; r = 1x64x16; h: 1x2x16; y = LSTM(x, w, r, , , h)", 0, "only one" },
+    { "x: 3x2x8; w = 1x64x8; r = 1x64x16; p = 1x48; y = LSTM(x, w, r, , , , , p)", 0, "peepholes" },
+    { "x: 1x8x4x4; s = (1,2,1,1); y = Resize(x, , s)", 0, "only the space" },
+    { "x: 8x4; s = (2,2); y = Resize(x, , s)", 0, "1, 2 or 3 dimensions" },
+    { "x: 1x8x4x4; s = (1,1,2,2); y = Resize(x, , s) mode=cubic", 0, "cubic" },
+    { "x: 1x8x4x4; n = [1,8,6,6]; y = Resize(x, , , n) coordinate_transformation_mode=asymmetric",
+      0, "other coordinates" },
+    { "x: 1x8x4x4; s = (1,1,2,2); r: 1x8x8x8; y = Resize(x, , s); z = Add(y, r)", 0, "not fused" },
+    { "x: 1x8x4x4; p = [0,0,1,1,0,0,1,1]; y = Pad(x, p) mode=edge", 0, "with a constant" },
+    { "x: 1x8x4x4; p = [0,0,1,1,0,0,1,1]; v: float32; y = Pad(x, p, v)", 0, "value of Pad" },
+    { "x: 1x8x4x4; p = [0,0,1,1,0,0,1,1]; v = (1); w = 8x8x3x3; y = Pad(x, p, v); z = Conv(y, w)",
+      0, "does not pad with" },
+    { "x: 1x7x4x4; p = [0,1,0,0,0,0,0,0]; w = 8x8x3x3; y = Pad(x, p); z = Conv(y, w)", 0,
+      "more than to pad the space" },
+    { "x: 1x8x6x6; p = [0,0,-1,0,0,0,0,0]; w = 8x8x3x3; y = Pad(x, p); z = Conv(y, w)", 0,
+      "more than to pad the space" },
+    { "x: 1x8x4x4; p = [0,0,1,1,0,0,1,1]; y = Pad(x, p); z = MaxPool(y) kernel_shape=[3,3]", 0,
+      "does not pad with" },
+    { "x: 1x8x4x4; p = [0,0,1,1,0,0,1,1]; y = Pad(x, p); z = AveragePool(y) kernel_shape=[3,3] "
+      "pads=[1,1,1,1]",
+      0, "both pad" },
+    { "x: 9x4; i = [2,3]; y = Gather(x, i)", 0, "one constant index" },
+    { "x: 9x4; a = [5]; e = [1]; d = [0]; s = [-1]; y = Slice(x, a, e, d, s)", 0, "backwards" },
+    { "x: 3x4; s: 3x4; y = PRelu(x, s); z = Relu(y)", 0, "alone" },
 };
 
 static void test_refuses_with_a_reason(void **state)
@@ -170,6 +197,17 @@ static void test_offers_variants(void **state)
     static const char *const own[] = { "plain >", "nhwc acdb>acdb", "blocked aBcd16b>aBcd16b",
                                        NULL };
     check_variants("x: 1x16x4x4; w = 16x16x1x1; y = Conv(x, w); z = Add(y, x)", true, 1, own);
+    /* Pad alone in three layouts; merged with what follows it, as that alone. */
+    static const char *const pad[] = { "plain >", "nhwc acdb>acdb", "blocked aBcd16b>aBcd16b",
+                                       NULL };
+    check_variants("x: 1x32x4x4; p = [0,0,1,1,0,0,1,1]; y = Pad(x, p)", true, 1, pad);
+    check_variants(
+        "x: 1x32x4x4; p = [0,0,1,1,0,0,1,1]; w = 32x1x3x3; y = Pad(x, p); z = Conv(y, w) "
+        "group=32",
+        true, 1, pad);
+    /* Channels that do not fill their blocks would be padded with the value. */
+    static const char *const value[] = { "plain >", "nhwc acdb>acdb", NULL };
+    check_variants("x: 1x17x4x4; p = [0,0,1,1,0,0,1,1]; v = (1); y = Pad(x, p, v)", true, 1, value);
     /* small ones also on one thread of several */
     static const char *const twice[] = { "plain >", "plain/1t >", NULL };
     check_variants("x: 5x32; y = Softmax(x)", true, 2, twice);

@@ -79,7 +79,7 @@ static bool make_ports(struct bench *bench, bool unaligned)
         const collage_layout *layout = &t->variant->inputs[k];
         uint64_t bytes = layout_bytes(layout, &t->inputs[k]);
         collage_layout plain = layout_plain();
-        if (bytes == 0 ||
+        if ((bytes == 0 && tensor_elements(&t->inputs[k]) != 0) ||
             !zone_make(&bench->inputs[k], bytes, port_offset(layout, &t->inputs[k], unaligned)) ||
             !zone_make(&bench->copies[k], bytes, 0) ||
             layout_convert(&t->inputs[k], &plain, bench->inputs[k].data, layout, &error) !=
@@ -90,7 +90,7 @@ static bool make_ports(struct bench *bench, bool unaligned)
     for (uint32_t k = 0; k < t->subgraph->output_count; k++) {
         const collage_layout *layout = &t->variant->outputs[k];
         uint64_t bytes = layout_bytes(layout, &t->outputs[k]);
-        if (bytes == 0 ||
+        if ((bytes == 0 && tensor_elements(&t->outputs[k]) != 0) ||
             !zone_make(&bench->outputs[k], bytes, port_offset(layout, &t->outputs[k], unaligned)))
             return problem(bench, "an output cannot be made", "");
     }

@@ -10,7 +10,7 @@
 #include "backend/registry.h"
 
 struct conform_counts {
-    unsigned unsupported;   /* cases that the backend refuses */
+    unsigned unsupported;   /* operators of cases that the backend refuses */
     unsigned passed;        /* variants from here on */
     unsigned unimplemented; /* the library could not compile them */
     unsigned failed;

@@ -120,6 +120,11 @@ static void equal_nodes_merge(void **state)
                   "%y: float32[2x3x3] = Sum(%e, %f, %g, %h, %i, %j) "
                   "%z: float32[2x3x3] = Sum(%e, %f, %g, %h, %i, %j) output %y output %z }",
                NULL, 8, false, 0);
+    /* a Pad for each user */
+    check_pass(canon_merge_equal_nodes,
+               IN "const %p: int64[6] = {0, 1, 0, 0, 0, 1} %a: float32[2x4x4] = Pad(%x, %p) "
+                  "%b: float32[2x4x4] = Pad(%x, %p) %y: float32[2x4x4] = Add(%a, %b) output %y }",
+               "Pad", 2, false, 0);
 }
 
 #define NORM                                                                                       \

@@ -77,7 +77,9 @@ static void cheapest_reorder_is_taken(void **state)
                             disabled ? "alpha" : "beta");
         plan_destroy(plan);
         f.problem.transition_count = 4; /* and without the last there is no way back */
-        struct placement placement = { f.chosen, 1, 0, false, 1 };
+        struct placement placement = {
+            .chosen = f.chosen, .count = 1, .cost_ns = 0, .optimal = false
+        };
         struct error error = { 0 };
         assert_int_equal(plan_build(&f.problem, &placement, "", &plan, &error),
                          COLLAGE_ERROR_UNSUPPORTED);
@@ -184,7 +186,7 @@ static void private_layouts_are_refused(void **state)
     struct candidate *c = fake_choose(&f, 0, 0, false, &node, 1);
     collage_layout private = layout_tag("!secret");
     c->output_layouts = &private;
-    struct placement placement = { f.chosen, 1, 0, false, 1 };
+    struct placement placement = { .chosen = f.chosen, .count = 1, .cost_ns = 0, .optimal = false };
     struct plan *plan;
     struct error error = { 0 };
     assert_int_equal(plan_build(&f.problem, &placement, "", &plan, &error),
@@ -368,7 +370,9 @@ static void out_of_memory_is_an_error(void **state)
     (void)state;
     struct sample s;
     sample_setup(&s);
-    struct placement placement = { s.f.chosen, s.f.chosen_count, 1, true, 1 };
+    struct placement placement = {
+        .chosen = s.f.chosen, .count = s.f.chosen_count, .cost_ns = 1, .optimal = true
+    };
     collage_status status = COLLAGE_ERROR_MEMORY;
     size_t n = 1;
     for (; status != COLLAGE_OK && n < 10000; n++) {

@@ -43,6 +43,7 @@ static struct plan_result results[] = {
       .ratio = 2.08,
       .ratio_low = 2.05,
       .ratio_high = 2.11 },
+    { .name = "gamma (peer)", .note = "absent: no gamma" },
 };
 
 static void sample_setup(struct sample *s)
@@ -64,7 +65,7 @@ static void sample_setup(struct sample *s)
     s->plan = fake_build(&s->f);
     s->plan->device_name = "a machine";
     s->plan->results = results;
-    s->plan->result_count = 3;
+    s->plan->result_count = 4;
 }
 
 static void sample_teardown(struct sample *s)
@@ -131,7 +132,7 @@ static void json_is_the_plan(void **state)
     text_free(&text);
     OK(report_results(s.graph, s.plan, COLLAGE_FORMAT_JSON, &text, NULL));
     json = json_loadb(text.bytes, text.count, 0, NULL);
-    assert_int_equal(json_array_size(json_object_get(json, "results")), 3);
+    assert_int_equal(json_array_size(json_object_get(json, "results")), 4);
     assert_null(json_object_get(json, "steps"));
     json_decref(json);
     text_free(&text);

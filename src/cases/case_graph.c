@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "case_graph.h"
+#include "cases/case_graph.h"
 
 #include "graph/subgraph.h"
 #include "graph/verify.h"
@@ -10,26 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUTS = 40, MAX_ATTRIBUTES = 8, MAX_NUMBERS = 64, MAX_WORD = 32 };
+enum { MAX_INPUTS = 40, MAX_OUTPUTS = 8, MAX_ATTRIBUTES = 8, MAX_NUMBERS = 64, MAX_WORD = 32 };
 
 struct parser {
     const char *at;
-    const struct conform_case *conform;
+    const struct operator_case *row;
     struct graph *graph;
     struct error *error;
 };
 
-const struct conform_case conform_cases[] = {
-#define CASE(name, text) { name, text },
-#include "cases.def"
+const struct operator_case operator_cases[] = {
+#define CASE(name, text)  { name, text, false },
+#define LARGE(name, text) { name, text, true },
+#include "cases/cases.def"
+#undef LARGE
 #undef CASE
 };
-const size_t conform_case_count = sizeof conform_cases / sizeof conform_cases[0];
+const size_t operator_case_count = sizeof operator_cases / sizeof operator_cases[0];
 
 static bool wrong(struct parser *p, const char *what)
 {
-    error_set(p->error, COLLAGE_ERROR_FORMAT, "case %s: %s at '%.20s'", p->conform->name, what,
-              p->at);
+    error_set(p->error, COLLAGE_ERROR_FORMAT, "case %s: %s at '%.20s'", p->row->name, what, p->at);
     return false;
 }
 
@@ -82,10 +83,21 @@ static bool read_numbers(struct parser *p, char end, double *numbers, uint32_t *
 
 /* ---- values ---- */
 
+/* "3x4", "int64 3x4", "int64" alone for a scalar */
 static bool read_shape(struct parser *p, struct tensor *tensor)
 {
     tensor->dtype = COLLAGE_FLOAT32;
     skip_space(p);
+    bool typed = isalpha((unsigned char)*p->at);
+    if (typed) {
+        char word[MAX_WORD];
+        if (!read_word(p, word))
+            return false;
+        tensor->dtype = dtype_parse(word);
+        if (tensor->dtype == COLLAGE_UNDEFINED)
+            return wrong(p, "an unknown type");
+        skip_space(p);
+    }
     while (isdigit((unsigned char)*p->at)) {
         char *after;
         if (tensor->rank == COLLAGE_MAX_RANK)
@@ -93,7 +105,7 @@ static bool read_shape(struct parser *p, struct tensor *tensor)
         tensor->dims[tensor->rank++] = strtoll(p->at, &after, 10);
         p->at = *after == 'x' ? after + 1 : after;
     }
-    return tensor->rank > 0 || wrong(p, "no shape");
+    return typed || tensor->rank > 0 || wrong(p, "no shape");
 }
 
 static bool allocate(struct parser *p, struct tensor *tensor)
@@ -102,15 +114,37 @@ static bool allocate(struct parser *p, struct tensor *tensor)
     return tensor->data || (error_memory(p->error), false);
 }
 
+/* What is done to example contents. */
+struct making {
+    bool positive;
+    double scale;
+};
+
+static bool read_making(struct parser *p, struct making *making)
+{
+    making->positive = accept(p, '+');
+    making->scale = 1;
+    if (!accept(p, '*'))
+        return true;
+    char *after;
+    making->scale = strtod(p->at, &after);
+    if (after == p->at || *after != ' ')
+        return wrong(p, "no factor");
+    p->at = after;
+    return true;
+}
+
 /* Example contents, in all cases others. */
-static bool fill(struct parser *p, struct tensor *tensor, bool positive)
+static bool fill(struct parser *p, struct tensor *tensor, const struct making *making)
 {
     if (!allocate(p, tensor))
         return false;
-    tensor_fill_example(tensor, p->graph->value_count + 1, 0);
-    float *numbers = tensor->data;
-    for (int64_t k = 0; positive && k < tensor_elements(tensor); k++)
-        numbers[k] = fabsf(numbers[k]) + 0.25f;
+    tensor_fill_example(tensor, p->graph->value_count + 1, tensor->dtype == COLLAGE_BOOL ? 2 : 9);
+    double least = dtype_is_float(tensor->dtype) ? 0.25 : 1;
+    for (int64_t k = 0; k < tensor_elements(tensor); k++) {
+        double value = tensor_get(tensor, k) * making->scale;
+        tensor_set(tensor, k, making->positive ? fabs(value) + least : value);
+    }
     return true;
 }
 
@@ -121,7 +155,7 @@ static bool read_literal(struct parser *p, char end, struct tensor *tensor)
     if (!read_numbers(p, end, numbers, &count))
         return false;
     tensor->dtype = end == ')' ? COLLAGE_FLOAT32 : COLLAGE_INT64;
-    tensor->rank = end == ')' && count == 1 ? 0 : 1;
+    tensor->rank = end != ']' && count == 1 ? 0 : 1;
     tensor->dims[0] = count;
     if (!allocate(p, tensor))
         return false;
@@ -138,9 +172,11 @@ static bool read_value(struct parser *p, const char *name, bool input)
         done = read_literal(p, ')', &tensor);
     else if (!input && accept(p, '['))
         done = read_literal(p, ']', &tensor);
+    else if (!input && accept(p, '<'))
+        done = read_literal(p, '>', &tensor);
     else {
-        bool positive = accept(p, '+');
-        done = read_shape(p, &tensor) && fill(p, &tensor, positive);
+        struct making making;
+        done = read_making(p, &making) && read_shape(p, &tensor) && fill(p, &tensor, &making);
     }
     if (!done)
         return false;
@@ -200,27 +236,45 @@ static bool read_inputs(struct parser *p, value_id *inputs, uint32_t *count)
     return accept(p, ')') || wrong(p, "no ')'");
 }
 
-static bool read_node(struct parser *p, const char *name, const char *op_type)
+static bool read_attributes(struct parser *p, collage_attribute *attributes, uint32_t *count)
+{
+    *count = 0;
+    for (skip_space(p); *p->at && *p->at != ';'; skip_space(p)) {
+        char word[MAX_WORD];
+        if (*count == MAX_ATTRIBUTES || !read_word(p, word) || !accept(p, '='))
+            return wrong(p, "no attribute");
+        if (!read_attribute(p, word, &attributes[(*count)++]))
+            return false;
+    }
+    return true;
+}
+
+/* Output names, "" for one that is left out. */
+struct outputs {
+    char names[MAX_OUTPUTS][MAX_WORD];
+    uint32_t count;
+};
+
+static bool read_node(struct parser *p, const struct outputs *outputs, const char *op_type)
 {
     const struct op *op = op_find(op_type);
-    value_id inputs[MAX_INPUTS], output;
+    value_id inputs[MAX_INPUTS], ids[MAX_OUTPUTS];
     collage_attribute attributes[MAX_ATTRIBUTES];
     uint32_t input_count = 0, attribute_count = 0;
     if (!op)
         return wrong(p, "an unknown operator");
-    if (!read_inputs(p, inputs, &input_count))
+    if (!read_inputs(p, inputs, &input_count) || !read_attributes(p, attributes, &attribute_count))
         return false;
-    for (skip_space(p); *p->at && *p->at != ';'; skip_space(p)) {
-        char word[MAX_WORD];
-        if (attribute_count == MAX_ATTRIBUTES || !read_word(p, word) || !accept(p, '='))
-            return wrong(p, "no attribute");
-        if (!read_attribute(p, word, &attributes[attribute_count++]))
-            return false;
+    for (uint32_t k = 0; k < outputs->count; k++) {
+        ids[k] = GRAPH_NONE;
+        if (!outputs->names[k][0])
+            continue;
+        ids[k] = graph_add_value(p->graph, outputs->names[k], VALUE_COMPUTED, NULL);
+        if (ids[k] == GRAPH_NONE)
+            return error_memory(p->error), false;
     }
-    output = graph_add_value(p->graph, name, VALUE_COMPUTED, NULL);
-    node_id node = output == GRAPH_NONE ? GRAPH_NONE
-                                        : graph_add_node(p->graph, op, name, inputs, input_count,
-                                                         &output, 1, attributes, attribute_count);
+    node_id node = graph_add_node(p->graph, op, outputs->names[0], inputs, input_count, ids,
+                                  outputs->count, attributes, attribute_count);
     if (node == GRAPH_NONE)
         return error_memory(p->error), false;
     return graph_infer_node(p->graph, node, p->error) == COLLAGE_OK;
@@ -228,17 +282,28 @@ static bool read_node(struct parser *p, const char *name, const char *op_type)
 
 static bool read_statement(struct parser *p)
 {
-    char name[MAX_WORD], word[MAX_WORD];
-    if (!read_word(p, name))
-        return false;
-    if (accept(p, ':'))
-        return read_value(p, name, true);
+    struct outputs names = { .count = 0 };
+    char word[MAX_WORD];
+    do {
+        if (names.count == MAX_OUTPUTS)
+            return wrong(p, "too many outputs");
+        if (!read_word(p, names.names[names.count++]))
+            return false;
+    } while (accept(p, ','));
+    if (names.count == 1 && accept(p, ':'))
+        return read_value(p, names.names[0], true);
     if (!accept(p, '='))
         return wrong(p, "neither ':' nor '='");
     skip_space(p);
-    if (!isalpha((unsigned char)*p->at))
-        return read_value(p, name, false);
-    return read_word(p, word) && (accept(p, '(') || wrong(p, "no '('")) && read_node(p, name, word);
+    const char *before = p->at;
+    if (isalpha((unsigned char)*p->at)) {
+        if (!read_word(p, word))
+            return false;
+        if (accept(p, '('))
+            return read_node(p, &names, word);
+        p->at = before; /* a type */
+    }
+    return names.count == 1 ? read_value(p, names.names[0], false) : wrong(p, "no operator");
 }
 
 static bool set_border(struct parser *p)
@@ -250,9 +315,15 @@ static bool set_border(struct parser *p)
         if (graph->values[v].kind == VALUE_INPUT && count < MAX_INPUTS)
             inputs[count++] = v;
     }
-    value_id output = graph->nodes[graph->node_count - 1].base.outputs[0];
+    const collage_node *last = &graph->nodes[graph->node_count - 1].base;
+    value_id outputs[MAX_OUTPUTS];
+    uint32_t output_count = 0;
+    for (uint32_t k = 0; k < last->output_count; k++) {
+        if (last->outputs[k] != GRAPH_NONE)
+            outputs[output_count++] = last->outputs[k];
+    }
     return graph_set_inputs(graph, inputs, count, p->error) == COLLAGE_OK &&
-           graph_set_outputs(graph, &output, 1, p->error) == COLLAGE_OK;
+           graph_set_outputs(graph, outputs, output_count, p->error) == COLLAGE_OK;
 }
 
 static bool parse(struct parser *p)
@@ -273,26 +344,38 @@ static collage_status compute_node(struct case_graph *made, const struct node *n
                                    struct error *error)
 {
     const struct tensor *inputs[MAX_INPUTS];
-    struct tensor output = made->graph->values[node->base.outputs[0]].tensor;
+    struct tensor outputs[MAX_OUTPUTS] = { 0 };
     for (uint32_t k = 0; k < node->base.input_count; k++) {
         value_id v = node->base.inputs[k];
         inputs[k] = v == GRAPH_NONE ? NULL : &made->tensors[v];
     }
-    output.data = arena_alloc(made->graph->arena, tensor_bytes(&output) + 1);
-    if (!output.data)
-        return error_memory(error);
     struct op_call call = { .node = &node->base,
                             .input_count = node->base.input_count,
-                            .output_count = 1,
+                            .output_count = node->base.output_count,
                             .inputs = inputs,
-                            .outputs = &output };
-    collage_status status = node->op->compute(&call, error);
-    made->tensors[node->base.outputs[0]] = output;
+                            .outputs = outputs };
+    collage_status status = op_infer(node->op, &call, error); /* of left-out outputs, too */
+    for (uint32_t k = 0; k < node->base.output_count && status == COLLAGE_OK; k++) {
+        outputs[k].data = arena_alloc(made->graph->arena, tensor_bytes(&outputs[k]) + 1);
+        if (!outputs[k].data)
+            return error_memory(error);
+        if (node->base.outputs[k] != GRAPH_NONE)
+            made->tensors[node->base.outputs[k]] = outputs[k];
+    }
+    return status == COLLAGE_OK ? node->op->compute(&call, error) : status;
+}
+
+static collage_status compute(struct case_graph *made, struct error *error)
+{
+    struct graph *graph = made->graph;
+    collage_status status = COLLAGE_OK;
+    for (node_id n = 0; n < graph->node_count && status == COLLAGE_OK; n++)
+        status = compute_node(made, &graph->nodes[n], error);
     return status;
 }
 
 /* Inputs keep their contents outside the graph, as a model's do. */
-static collage_status compute(struct case_graph *made, struct error *error)
+static collage_status take_inputs(struct case_graph *made, struct error *error)
 {
     struct graph *graph = made->graph;
     made->tensors = arena_array(graph->arena, graph->value_count, sizeof *made->tensors);
@@ -303,17 +386,23 @@ static collage_status compute(struct case_graph *made, struct error *error)
         if (graph->values[v].kind == VALUE_INPUT)
             graph->values[v].tensor.data = NULL;
     }
-    collage_status status = graph_verify(graph, error);
-    for (node_id n = 0; n < graph->node_count && status == COLLAGE_OK; n++)
-        status = compute_node(made, &graph->nodes[n], error);
-    return status;
+    return graph_verify(graph, error);
 }
 
-collage_status case_graph_create(const struct conform_case *conform, struct case_graph *out,
-                                 struct error *error)
+const struct operator_case *operator_case_find(const char *name)
+{
+    for (size_t k = 0; k < operator_case_count; k++) {
+        if (strcmp(operator_cases[k].name, name) == 0)
+            return &operator_cases[k];
+    }
+    return NULL;
+}
+
+collage_status case_graph_parse(const struct operator_case *row, struct case_graph *out,
+                                struct error *error)
 {
     memset(out, 0, sizeof *out);
-    struct parser p = { .at = conform->text, .conform = conform, .error = error };
+    struct parser p = { .at = row->text, .row = row, .error = error };
     p.graph = out->graph = graph_create();
     if (!p.graph)
         return error_memory(error);
@@ -321,9 +410,21 @@ collage_status case_graph_create(const struct conform_case *conform, struct case
     if (!parse(&p))
         status = error->status == COLLAGE_OK ? COLLAGE_ERROR_INTERNAL : error->status;
     if (status == COLLAGE_OK)
-        status = compute(out, error);
+        status = take_inputs(out, error);
     if (status == COLLAGE_OK)
         status = graph_uses_build(out->graph, &out->uses, error);
+    if (status != COLLAGE_OK)
+        case_graph_destroy(out);
+    return status;
+}
+
+collage_status case_graph_create(const struct operator_case *row, struct case_graph *out,
+                                 struct error *error)
+{
+    collage_status status = case_graph_parse(row, out, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = compute(out, error);
     if (status != COLLAGE_OK)
         case_graph_destroy(out);
     return status;

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "operators.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * No arithmetic on integers: the CPU device computes int64 as int32 and, in many kernels, int32 as
+ * float32, so that values beyond 2^31 or 2^24 are wrong. int32 tensors are only moved. Indices,
+ * shapes and axes are int64 and fine: they are not the input that a row's types are about.
+ */
+enum {
+    F32 = 1u << COLLAGE_FLOAT32,
+    I32 = 1u << COLLAGE_INT32,
+    I64 = 1u << COLLAGE_INT64,
+    BOOL = 1u << COLLAGE_BOOL,
+    ANY = F32 | I32 | BOOL
+};
+
+static bool refuse(collage_message *why, const collage_node *node, const char *reason)
+{
+    snprintf(why->text, sizeof why->text, "%s: %s", node->op_type, reason);
+    return false;
+}
+
+static const collage_value *node_input(const collage_subgraph *subgraph, const collage_node *node,
+                                       uint32_t index)
+{
+    return index < node->input_count && node->inputs[index] != COLLAGE_NO_VALUE
+               ? subgraph->values[node->inputs[index]]
+               : NULL;
+}
+
+/* ---- what single operators cannot ---- */
+
+typedef bool (*takes_function)(const collage_subgraph *subgraph, const collage_node *node,
+                               collage_message *why);
+
+/* Of one tensor it is the tensor itself for the front end, and a model that is nothing but a tensor
+ * passed on writes no output. */
+static bool takes_several(const collage_subgraph *subgraph, const collage_node *node,
+                          collage_message *why)
+{
+    (void)subgraph;
+    return node->input_count > 1 || refuse(why, node, "only of several tensors");
+}
+
+static bool takes_pad(const collage_subgraph *subgraph, const collage_node *node,
+                      collage_message *why)
+{
+    const collage_value *value = node_input(subgraph, node, 2);
+    if (value && !value->data)
+        return refuse(why, node, "only with a constant value");
+    return strcmp(collage_node_string(node, "mode", "constant"), "wrap") != 0 ||
+           refuse(why, node, "the mode 'wrap' is unknown to it");
+}
+
+static bool takes_lstm(const collage_subgraph *subgraph, const collage_node *node,
+                       collage_message *why)
+{
+    if (node_input(subgraph, node, 7))
+        return refuse(why, node, "it ignores peepholes");
+    return collage_node_int(node, "layout", 0) == 0 || refuse(why, node, "only in layout 0");
+}
+
+static bool takes_split(const collage_subgraph *subgraph, const collage_node *node,
+                        collage_message *why)
+{
+    const collage_value *x = node_input(subgraph, node, 0);
+    int64_t axis = collage_node_int(node, "axis", 0);
+    int64_t dim = x->dims[axis < 0 ? axis + x->rank : axis];
+    return node_input(subgraph, node, 1) || dim % (int64_t)node->output_count == 0 ||
+           refuse(why, node, "into unequal parts only with their sizes");
+}
+
+static bool takes_cast(const collage_subgraph *subgraph, const collage_node *node,
+                       collage_message *why)
+{
+    int64_t to = collage_node_int(node, "to", 0);
+    if (to == COLLAGE_INT64)
+        return refuse(why, node, "not to int64");
+    return to != COLLAGE_BOOL || node_input(subgraph, node, 0)->dtype == COLLAGE_BOOL ||
+           refuse(why, node, "NaN and the least int32 become false");
+}
+
+/* The front end means another size of the output by SAME_UPPER and SAME_LOWER. */
+static bool takes_deconvolution(const collage_subgraph *subgraph, const collage_node *node,
+                                collage_message *why)
+{
+    (void)subgraph;
+    return strncmp(collage_node_string(node, "auto_pad", "NOTSET"), "SAME", 4) != 0 ||
+           refuse(why, node, "not with auto_pad SAME_UPPER or SAME_LOWER");
+}
+
+/* The scale has the shape of the normalised dimensions, not one that is broadcast to it. */
+static bool takes_normalization(const collage_subgraph *subgraph, const collage_node *node,
+                                collage_message *why)
+{
+    const collage_value *x = node_input(subgraph, node, 0);
+    int64_t axis = collage_node_int(node, "axis", -1);
+    int64_t rank = axis < 0 ? -axis : x->rank - axis;
+    for (uint32_t k = 1; k < node->input_count; k++) {
+        const collage_value *scale = node_input(subgraph, node, k);
+        if (scale && (scale->rank != rank || memcmp(scale->dims, x->dims + (x->rank - rank),
+                                                    (size_t)rank * sizeof *scale->dims) != 0))
+            return refuse(why, node, "only with a scale of the shape of what is normalised");
+    }
+    return true;
+}
+
+static bool takes_resize(const collage_subgraph *subgraph, const collage_node *node,
+                         collage_message *why)
+{
+    (void)subgraph;
+    if (strcmp(collage_node_string(node, "mode", "nearest"), "cubic") == 0)
+        return refuse(why, node, "'cubic' is wrong for some shapes and ignores exclude_outside");
+    return strcmp(collage_node_string(node, "coordinate_transformation_mode", "half_pixel"),
+                  "half_pixel_symmetric") != 0 ||
+           refuse(why, node, "half_pixel_symmetric is unknown to it");
+}
+
+static bool takes_pool(const collage_subgraph *subgraph, const collage_node *node,
+                       collage_message *why)
+{
+    (void)subgraph;
+    return collage_node_int(node, "ceil_mode", 0) == 0 ||
+           refuse(why, node, "it rounds sizes up in another way");
+}
+
+/* ---- the operators ---- */
+
+/* `typed` is the input whose element type decides; the others follow from it. Sorted by name. */
+struct operator_row {
+    const char *name;
+    uint32_t types;
+    uint32_t typed;
+    takes_function takes; /* NULL: whatever its attributes */
+};
+
+static const struct operator_row operator_rows[] = {
+    { "Abs", F32, 0, NULL },
+    { "Acos", F32, 0, NULL },
+    { "Acosh", F32, 0, NULL },
+    { "Add", F32, 0, NULL },
+    { "And", BOOL, 0, NULL },
+    { "ArgMax", F32, 0, NULL },
+    { "ArgMin", F32, 0, NULL },
+    { "Asin", F32, 0, NULL },
+    { "Asinh", F32, 0, NULL },
+    { "Atan", F32, 0, NULL },
+    { "Atanh", F32, 0, NULL },
+    { "AveragePool", F32, 0, takes_pool },
+    { "BatchNormalization", F32, 0, NULL },
+    { "Cast", ANY, 0, takes_cast },
+    { "Ceil", F32, 0, NULL },
+    { "Celu", F32, 0, NULL },
+    { "Clip", F32, 0, NULL },
+    { "Concat", ANY, 0, NULL },
+    { "Conv", F32, 0, NULL },
+    { "ConvTranspose", F32, 0, takes_deconvolution },
+    { "Cos", F32, 0, NULL },
+    { "Cosh", F32, 0, NULL },
+    { "CumSum", F32, 0, NULL },
+    { "DepthToSpace", F32, 0, NULL },
+    { "Div", F32, 0, NULL },
+    { "Elu", F32, 0, NULL },
+    { "Equal", F32 | BOOL, 0, NULL },
+    { "Erf", F32, 0, NULL },
+    { "Exp", F32, 0, NULL },
+    { "Expand", ANY, 0, NULL },
+    { "Flatten", ANY, 0, NULL },
+    { "Floor", F32, 0, NULL },
+    { "Gather", ANY, 0, NULL },
+    { "GatherElements", ANY, 0, NULL },
+    { "Gelu", F32, 0, NULL },
+    { "Gemm", F32, 0, NULL },
+    { "GlobalAveragePool", F32, 0, NULL },
+    { "GlobalMaxPool", F32, 0, NULL },
+    { "Greater", F32, 0, NULL },
+    { "GreaterOrEqual", F32, 0, NULL },
+    { "GroupNormalization", F32, 0, NULL },
+    { "HardSigmoid", F32, 0, NULL },
+    { "HardSwish", F32, 0, NULL },
+    { "Identity", ANY, 0, NULL },
+    { "InstanceNormalization", F32, 0, NULL },
+    { "LSTM", F32, 0, takes_lstm },
+    { "LayerNormalization", F32, 0, takes_normalization },
+    { "LeakyRelu", F32, 0, NULL },
+    { "Less", F32, 0, NULL },
+    { "LessOrEqual", F32, 0, NULL },
+    { "Log", F32, 0, NULL },
+    { "LogSoftmax", F32, 0, NULL },
+    { "MatMul", F32, 0, NULL },
+    { "Max", F32, 0, takes_several },
+    { "MaxPool", F32, 0, takes_pool },
+    { "Mean", F32, 0, takes_several },
+    { "Min", F32, 0, takes_several },
+    { "Mish", F32, 0, NULL },
+    { "Mod", F32, 0, NULL },
+    { "Mul", F32, 0, NULL },
+    { "Neg", F32, 0, NULL },
+    { "Not", BOOL, 0, NULL },
+    { "Or", BOOL, 0, NULL },
+    { "PRelu", F32, 0, NULL },
+    { "Pad", ANY, 0, takes_pad },
+    { "Pow", F32, 0, NULL },
+    { "RMSNormalization", F32, 0, takes_normalization },
+    { "Reciprocal", F32, 0, NULL },
+    { "ReduceL1", F32, 0, NULL },
+    { "ReduceL2", F32, 0, NULL },
+    { "ReduceLogSum", F32, 0, NULL },
+    { "ReduceLogSumExp", F32, 0, NULL },
+    { "ReduceMax", F32, 0, NULL },
+    { "ReduceMean", F32, 0, NULL },
+    { "ReduceMin", F32, 0, NULL },
+    { "ReduceProd", F32, 0, NULL },
+    { "ReduceSum", F32, 0, NULL },
+    { "ReduceSumSquare", F32, 0, NULL },
+    { "Relu", F32, 0, NULL },
+    { "Reshape", ANY, 0, NULL },
+    { "Resize", F32, 0, takes_resize },
+    { "Round", F32, 0, NULL },
+    { "Selu", F32, 0, NULL },
+    { "Sigmoid", F32, 0, NULL },
+    { "Sign", F32, 0, NULL },
+    { "Sin", F32, 0, NULL },
+    { "Sinh", F32, 0, NULL },
+    { "Slice", ANY, 0, NULL },
+    { "Softmax", F32, 0, NULL },
+    { "Softplus", F32, 0, NULL },
+    { "Softsign", F32, 0, NULL },
+    { "SpaceToDepth", F32, 0, NULL },
+    { "Split", ANY, 0, takes_split },
+    { "Sqrt", F32, 0, NULL },
+    { "Squeeze", ANY, 0, NULL },
+    { "Sub", F32, 0, NULL },
+    { "Sum", F32, 0, takes_several },
+    { "Swish", F32, 0, NULL },
+    { "Tan", F32, 0, NULL },
+    { "Tanh", F32, 0, NULL },
+    { "ThresholdedRelu", F32, 0, NULL },
+    { "Tile", ANY, 0, NULL },
+    { "Transpose", ANY, 0, NULL },
+    { "Trilu", F32, 0, NULL },
+    { "Unsqueeze", ANY, 0, NULL },
+    { "Where", ANY, 1, NULL },
+    { "Xor", BOOL, 0, NULL },
+};
+
+static bool has_type(uint32_t types, collage_dtype dtype)
+{
+    return (uint32_t)dtype < 32 && types >> (uint32_t)dtype & 1u;
+}
+
+static const struct operator_row *find_row(const char *name)
+{
+    size_t low = 0, high = sizeof operator_rows / sizeof operator_rows[0];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, operator_rows[middle].name);
+        if (order == 0)
+            return &operator_rows[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+static bool is_input(const collage_subgraph *subgraph, uint32_t value)
+{
+    for (uint32_t k = 0; k < subgraph->input_count; k++)
+        if (subgraph->inputs[k] == value)
+            return true;
+    return false;
+}
+
+/* Every tensor has a type that is passed on, and at least one element unless it is a constant (an
+ * empty `roi` of Resize). */
+static bool values_supported(const collage_subgraph *subgraph, const collage_node *node,
+                             const uint32_t *values, uint32_t count, bool outputs,
+                             collage_message *why)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        if (values[k] == COLLAGE_NO_VALUE)
+            continue;
+        const collage_value *value = subgraph->values[values[k]];
+        if (!has_type(ANY | I64, value->dtype)) {
+            snprintf(why->text, sizeof why->text, "%s: tensors of element type %d are not taken",
+                     node->op_type, (int)value->dtype);
+            return false;
+        }
+        if (value->bytes == 0 && (outputs || is_input(subgraph, values[k]))) {
+            snprintf(why->text, sizeof why->text, "%s: tensors without elements are not taken",
+                     node->op_type);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool node_supported(const collage_subgraph *subgraph, const collage_node *node,
+                           collage_message *why)
+{
+    const struct operator_row *row = find_row(node->op_type);
+    if (!row) {
+        snprintf(why->text, sizeof why->text,
+                 "%s is not among the operators that OpenVINO is given", node->op_type);
+        return false;
+    }
+    if (row->typed < node->input_count && node->inputs[row->typed] != COLLAGE_NO_VALUE) {
+        const collage_value *value = subgraph->values[node->inputs[row->typed]];
+        if (!has_type(row->types, value->dtype)) {
+            snprintf(why->text, sizeof why->text, "%s is not given tensors of element type %d",
+                     node->op_type, (int)value->dtype);
+            return false;
+        }
+    }
+    if (row->takes && !row->takes(subgraph, node, why))
+        return false;
+    return values_supported(subgraph, node, node->inputs, node->input_count, false, why) &&
+           values_supported(subgraph, node, node->outputs, node->output_count, true, why);
+}
+
+bool operators_supported(const collage_subgraph *subgraph, const collage_target *target,
+                         collage_message *why)
+{
+    (void)target;
+    for (uint32_t k = 0; k < subgraph->node_count; k++)
+        if (!node_supported(subgraph, subgraph->nodes[k], why))
+            return false;
+    return true;
+}
