@@ -205,11 +205,18 @@ static bool solve(const struct program *program, double seconds)
     return sent;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1 /* needs far more addresses than memory */
+#else
+#define SANITIZED 0
+#endif
+
 /* A solver that runs wild ends by itself, even if nobody is left to kill it. */
 static void limit_resources(const struct program_request *request)
 {
     rlim_t bytes = (rlim_t)request->memory_mebibytes << 20, seconds = (rlim_t)request->seconds + 2;
-    setrlimit(RLIMIT_AS, &(struct rlimit){ bytes, bytes });
+    if (!SANITIZED)
+        setrlimit(RLIMIT_AS, &(struct rlimit){ bytes, bytes });
     setrlimit(RLIMIT_CPU, &(struct rlimit){ seconds, seconds });
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }

@@ -8,7 +8,7 @@ build="${1:?tools/lint.sh: give the folder of a configured build, such as build/
 python3 - "$build/compile_commands.json" "$PWD" <<'END' |
 import json, sys
 root = sys.argv[2]
-folders = tuple(f"{root}/{name}/" for name in ("src", "cli", "backends", "examples"))
+folders = tuple(f"{root}/{name}/" for name in ("src", "solver", "cli", "backends", "examples"))
 files = {row["file"] for row in json.load(open(sys.argv[1]))}
 print("\n".join(sorted(name for name in files if name.startswith(folders))))
 END

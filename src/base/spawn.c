@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,13 +28,18 @@ bool spawn_reap(pid_t pid, int *status)
 static int describe_descriptors(posix_spawn_file_actions_t *actions, const int *descriptors,
                                 size_t count)
 {
-    int failed = 0;
-    for (size_t k = 0; k < count && !failed; k++)
-        failed = descriptors[k] >= 0
-                     ? posix_spawn_file_actions_adddup2(actions, descriptors[k], (int)k)
-                     : posix_spawn_file_actions_addopen(actions, (int)k, "/dev/null", O_RDWR, 0);
+    int failed = 0, next = 0;
+    for (int target = 0; target < (int)count && !failed; target++) {
+        if (descriptors[target] >= 0)
+            failed = posix_spawn_file_actions_adddup2(actions, descriptors[target], target);
+        else if (target <= STDERR_FILENO)
+            failed = posix_spawn_file_actions_addopen(
+                actions, target, "/dev/null", target == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
+        if (descriptors[target] >= 0 || target <= STDERR_FILENO)
+            next = target + 1;
+    }
     /* the host program's files are none of the child's business */
-    return failed ? failed : posix_spawn_file_actions_addclosefrom_np(actions, (int)count);
+    return failed ? failed : posix_spawn_file_actions_addclosefrom_np(actions, next);
 }
 
 static int describe_attributes(posix_spawnattr_t *attributes)
@@ -52,7 +56,7 @@ static int describe_attributes(posix_spawnattr_t *attributes)
     return failed ? failed : posix_spawnattr_setsigmask(attributes, &none);
 }
 
-int spawn_program(const char *program, const char *name, const int *descriptors, size_t count,
+int spawn_program(const char *program, char *const *arguments, const int *descriptors, size_t count,
                   pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
@@ -68,9 +72,6 @@ int spawn_program(const char *program, const char *name, const int *descriptors,
     failed = describe_descriptors(&actions, descriptors, count);
     if (!failed)
         failed = describe_attributes(&attributes);
-    char own_name[64];
-    snprintf(own_name, sizeof own_name, "%s", name);
-    char *arguments[] = { own_name, NULL };
     if (!failed)
         failed = posix_spawn(pid, program, &actions, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);

@@ -10,10 +10,11 @@
 /* No descriptor of the child may lie among the ones it gets: move them with spawn_move_up first. */
 enum { SPAWN_FIRST_SAFE = 10 };
 
-/* Descriptor k of the child is descriptors[k] of ours (each at least SPAWN_FIRST_SAFE), or
- * /dev/null if that is negative; the child has no others. It is in a process group of its own, so
- * that Ctrl-C reaches the parent only; signals are as in a new program. Returns 0 or an errno. */
-int spawn_program(const char *program, const char *name, const int *descriptors, size_t count,
+/* Descriptor k of the child is descriptors[k] of ours (each at least SPAWN_FIRST_SAFE); if that is
+ * negative: /dev/null for the three standard ones, none for others. The child has no more than
+ * these. It is in a process group of its own, so that Ctrl-C reaches the parent only; signals are
+ * as in a new program. arguments: its name, and so on; NULL ends them. Returns 0 or an errno. */
+int spawn_program(const char *program, char *const *arguments, const int *descriptors, size_t count,
                   pid_t *pid);
 
 /* Closes the descriptor and returns its duplicate that is at least SPAWN_FIRST_SAFE (closed on

@@ -5,10 +5,7 @@
  * proving; what is then still open goes to CBC.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "place/dynamic.h"
@@ -22,18 +19,17 @@ struct exact {
     const struct place_problem *problem;
     const struct place_limits *limits;
     struct place_table table;
-    uint64_t start, deadline;
+    uint64_t deadline; /* on clock_ns */
     struct placement best;
+    bool priced; /* the table's bounds are those of the relaxation */
     struct error *error;
 };
 
 /* What the first look at a problem may try, about. */
 enum { FIRST_TRIES = 50000 };
 
-static double seconds_of(const struct exact *exact)
-{
-    return (double)(clock_ns() - exact->start) * 1e-9;
-}
+/* Room above the bound, as a share of the cost, with which the searches among few options begin. */
+static const double few = 1e-5;
 
 static bool is_over(const struct exact *exact)
 {
@@ -86,18 +82,19 @@ static size_t tries_for(const struct exact *exact)
     return 300 * exact->table.graph->node_count + 50000;
 }
 
+/* The first pass runs to its end however long it takes. */
 static size_t first_for(const struct exact *exact)
 {
     size_t nodes = exact->table.graph->node_count;
-    return nodes > 4000 ? 200000 / nodes + 1 : 0;
+    return nodes > 300 ? 10 + 10000 / nodes : 0;
 }
 
-static collage_status run(struct exact *exact, size_t tries, uint64_t deadline)
+static collage_status run(struct exact *exact, size_t tries)
 {
     const struct dynamic_limits limits = { .states = exact->problem->state_limit,
                                            .first = first_for(exact),
                                            .tries = tries,
-                                           .deadline = deadline,
+                                           .deadline = exact->deadline,
                                            .known_ns = exact->best.chosen ? exact->best.cost_ns
                                                                           : HUGE_VAL };
     struct dynamic_result result;
@@ -106,13 +103,7 @@ static collage_status run(struct exact *exact, size_t tries, uint64_t deadline)
         return status;
     if (!result.chosen && !exact->best.chosen)
         return place_fail(exact->problem, result.stuck, exact->error);
-    status = take(exact, &result);
-    if (getenv("TRACE"))
-        fprintf(stderr, "  %.3f dp: cost %.1f bound %.1f%s states %zu options %u\n",
-                seconds_of(exact), exact->best.cost_ns, exact->best.bound_ns,
-                placement_is_optimal(&exact->best) ? " optimal" : "", exact->best.states,
-                exact->table.option_count);
-    return COLLAGE_OK;
+    return take(exact, &result);
 }
 
 /* Has the program's relaxation priced. Without an answer all stays as it is. */
@@ -127,13 +118,10 @@ static collage_status relax(struct exact *exact)
                                       &answers, exact->error)
                         : error_memory(exact->error);
     if (!status && answers)
-        status = model_price(&model, prices, &exact->table, exact->error);
-    if (!status && exact->table.complete)
+        status = model_price(&model, prices, &exact->table, &exact->priced, exact->error);
+    if (exact->priced && exact->table.complete)
         exact->best.bound_ns =
             fmax(exact->best.bound_ns, fmin(exact->table.bound_total, exact->best.cost_ns));
-    if (getenv("TRACE"))
-        fprintf(stderr, "  %.3f relaxed: bound %.3f %u answers\n", seconds_of(exact),
-                exact->table.bound_total, answers);
     exact->best.solves += answers;
     memory_free(prices);
     model_free(&model);
@@ -184,100 +172,133 @@ static collage_status search_below(struct exact *exact, double limit_ns, bool by
     if (status)
         return status;
     *done = result.done;
-    status = take(exact, &result);
-    if (getenv("TRACE"))
-        fprintf(stderr, "  %.3f below %.1f: cost %.1f bound %.1f%s states %zu options %u\n",
-                seconds_of(exact), limit_ns, exact->best.cost_ns, exact->best.bound_ns,
-                *done ? " done" : "", exact->best.states, table.option_count);
-    return COLLAGE_OK;
+    return take(exact, &result);
 }
 
-/* The best placement without the cost of switching is a good one with it, and a bound. */
+/* The placement that is best without the cost of switching is a good one with it. Among few options
+ * it is soon found; more take part until those that were left out cannot be part of a better one.
+ */
 static collage_status search_unswitched(struct exact *exact)
 {
     const double base = exact->table.bound_total;
     uint64_t now = clock_ns(), deadline = (now + exact->deadline) / 2;
-    double found = exact->best.cost_ns;
-    for (double room = 1e-5 * found; found > base + room / 4 && clock_ns() < deadline; room *= 4) {
+    double found = exact->best.cost_ns, room = few * found;
+    while (found > base + room / 4 && clock_ns() < deadline) {
         struct place_table table;
         struct dynamic_result result;
         const struct dynamic_limits limits = { .states = exact->problem->state_limit,
                                                .tries = tries_for(exact),
                                                .deadline = deadline,
-                                               .known_ns = fmin(base + room, found) };
-        collage_status status = narrow(exact, limits.known_ns, &table);
+                                               .known_ns = found };
+        collage_status status = narrow(exact, base + room, &table);
         table.switch_ns = NULL;
         if (!status)
             status = dynamic_run(&table, &limits, &result, exact->error);
         if (status)
             return status;
         found = result.chosen ? fmin(found, result.cost_ns) : found;
-        room *= result.done ? 1 : 4;
-        result.cost_ns +=
-            order_cost(&exact->table, result.chosen, result.chosen ? result.count : 0);
+        result.cost_ns += order_cost(&exact->table, result.chosen, result.count);
+        result.bound_ns = fmin(result.bound_ns, base + room);
         status = take(exact, &result);
-        if (getenv("TRACE"))
-            fprintf(
-                stderr,
-                "  %.3f unswitched below %.1f: cost %.1f (%.1f) bound %.1f states %zu options %u\n",
-                seconds_of(exact), limits.known_ns, exact->best.cost_ns, found,
-                exact->best.bound_ns, exact->best.states, table.option_count);
-        if (status)
+        if (status || is_over(exact))
             return status;
+        room *= 4;
     }
     return COLLAGE_OK;
 }
 
-/*
- * Little room above the bound at first, and few options: what is found there is often the optimum.
- * Where the dynamic program cannot try all that matters, it goes on for the sake of a placement
- * (and the program takes over with proving) until there is one.
- */
+/* How many of these run on another backend. */
+static size_t count_others(const struct exact *exact, const struct dynamic_result *result,
+                           uint32_t backend)
+{
+    size_t count = 0;
+    for (size_t k = 0; result->chosen && k < result->count; k++) {
+        const struct candidate *candidate = &exact->problem->set->items[result->chosen[k]];
+        count += !candidate->view && candidate->backend != backend;
+    }
+    return count;
+}
+
+/* Where switching is dear, the best placements lean on one backend: options of others are charged
+ * something for switching, as if each were alone among those of this one. */
+static collage_status search_leaning(struct exact *exact, uint32_t backend, double charge_ns)
+{
+    struct place_table table;
+    struct dynamic_result result;
+    collage_status status = narrow(exact, exact->best.cost_ns, &table);
+    table.switch_ns = NULL;
+    for (uint32_t o = 0; !status && o < table.option_count; o++)
+        if (!table.options[o].view && table.options[o].backend != backend)
+            table.options[o].cost += charge_ns;
+    const struct dynamic_limits limits = { .states = exact->problem->state_limit,
+                                           .tries = tries_for(exact),
+                                           .deadline = exact->deadline,
+                                           .known_ns = exact->best.cost_ns };
+    if (!status)
+        status = dynamic_run(&table, &limits, &result, exact->error);
+    if (status)
+        return status;
+    result.bound_ns = 0; /* of other costs */
+    result.cost_ns += order_cost(&exact->table, result.chosen, result.count) -
+                      charge_ns * (double)count_others(exact, &result, backend);
+    return take(exact, &result);
+}
+
+static collage_status lean(struct exact *exact)
+{
+    const uint32_t n = exact->table.backend_count;
+    collage_status status = COLLAGE_OK;
+    for (uint32_t backend = 0; backend < n && !status; backend++) {
+        double charge_ns = 0; /* there and back */
+        for (uint32_t other = 0; other < n; other++)
+            charge_ns = fmax(charge_ns, exact->table.switch_ns[backend * (n + 1) + other] +
+                                            exact->table.switch_ns[other * (n + 1) + backend]);
+        for (uint32_t part = 4; part > 0 && !status && !is_over(exact); part /= 2)
+            status = search_leaning(exact, backend, charge_ns / part);
+    }
+    return status;
+}
+
+/* First a good placement; then what is cheaper, if there is anything: by the dynamic program as far
+ * as it gets, then by the 0-1 program. */
 static collage_status deepen(struct exact *exact)
 {
     const struct placement *best = &exact->best;
-    double base = exact->table.bound_total, least = 1e-5 * best->cost_ns;
-    bool done = false;
-    collage_status status = exact->table.switch_ns ? search_unswitched(exact) : COLLAGE_OK;
-    for (double room = least; !status && best->cost_ns > base + room / 4; room *= 4) {
-        double limit_ns = fmin(base + room, best->cost_ns);
-        if (is_over(exact))
-            return COLLAGE_OK;
-        status = search_below(exact, limit_ns, false, &done);
-        room *= done ? 1 : 4;
+    const double base = exact->table.bound_total, least = few * best->cost_ns;
+    bool done = true;
+    collage_status status = search_unswitched(exact);
+    if (!status && exact->table.switch_ns && !is_over(exact))
+        status = lean(exact);
+    double room = fmax(4 * (best->bound_ns - base), least);
+    while (!status && !is_over(exact) && best->cost_ns > base + room / 4) {
+        status = search_below(exact, fmin(base + room, best->cost_ns), false, &done);
+        room *= done ? 4 : 16;
     }
-    if (status)
-        return status;
-    for (double room = fmax(4 * (best->bound_ns - base), least);; room *= 4) {
-        double limit_ns = fmin(base + room, best->cost_ns);
-        if (is_over(exact))
-            return COLLAGE_OK;
-        status = search_below(exact, limit_ns, true, &done);
-        if (status || !done)
-            return status;
+    room = fmax(4 * (best->bound_ns - base), least);
+    done = true;
+    while (!status && done && !is_over(exact)) {
+        status = search_below(exact, fmin(base + room, best->cost_ns), true, &done);
+        room *= 4;
     }
+    return status;
 }
 
 collage_status place_exact(const struct place_problem *problem, const struct place_limits *limits,
                            struct placement *out, struct error *error)
 {
     *out = (struct placement){ 0 };
-    struct exact exact = {
-        .problem = problem, .limits = limits, .error = error, .start = clock_ns()
-    };
-    exact.deadline = exact.start + (uint64_t)(limits->seconds * 1e9);
+    struct exact exact = { .problem = problem,
+                           .limits = limits,
+                           .deadline = clock_ns() + (uint64_t)(limits->seconds * 1e9),
+                           .error = error };
     collage_status status = place_table_make(problem, &exact.table, error);
     if (!status)
-        status = run(&exact, FIRST_TRIES, exact.deadline);
+        status = run(&exact, FIRST_TRIES);
     if (!status && !is_over(&exact) && limits->solver)
         status = relax(&exact);
     if (!status && !is_over(&exact))
-        status = exact.best.solves > 0 && exact.table.complete ? deepen(&exact)
-                                                               : run(&exact, 0, exact.deadline);
-    if (getenv("TRACE"))
-        fprintf(stderr, "  %.3f cpu %.3f end: cost %.3f bound %.3f, %zu solves\n",
-                seconds_of(&exact), (double)clock() / CLOCKS_PER_SEC, exact.best.cost_ns,
-                exact.best.bound_ns, exact.best.solves);
+        status = exact.priced && exact.table.complete ? deepen(&exact) : run(&exact, 0);
+    exact.best.bound_ns = fmin(exact.best.bound_ns, exact.best.cost_ns); /* rounding */
     exact.best.optimal = placement_is_optimal(&exact.best);
     place_table_free(&exact.table);
     if (status)

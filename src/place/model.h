@@ -49,8 +49,8 @@ void model_free(struct model *model);
 void model_row_nodes(const struct model *model, node_id *nodes);
 
 /* The bounds that these row prices prove become the table's: of the whole, of its options, routes
- * and conversions. */
+ * and conversions. Not (*better is false) if what they prove is less than what is known. */
 collage_status model_price(const struct model *model, const double *prices,
-                           struct place_table *table, struct error *error);
+                           struct place_table *table, bool *better, struct error *error);
 
 #endif

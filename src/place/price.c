@@ -66,17 +66,35 @@ static collage_status price_conversions(const struct model *model, const double 
     return COLLAGE_OK;
 }
 
+/* A bound is exact enough only if its terms are of its own size. */
+static bool are_sane(const struct model *model, const double *prices, const double *reduced,
+                     double bound)
+{
+    const double most = 1e4 * bound;
+    bool sane = isfinite(bound);
+    for (uint32_t r = 0; sane && r < model->program.row_count; r++)
+        sane = fabs(prices[r]) <= most;
+    for (uint32_t c = 0; sane && c < model->program.column_count; c++)
+        sane = isfinite(reduced[c]);
+    return sane;
+}
+
 collage_status model_price(const struct model *model, const double *prices,
-                           struct place_table *table, struct error *error)
+                           struct place_table *table, bool *better, struct error *error)
 {
     double *reduced = memory_alloc(model->program.column_count * sizeof *reduced);
     if (!reduced)
         return error_memory(error);
-    table->bound_total = program_price(&model->program, prices, reduced);
-    price_options(model, reduced, table);
-    collage_status status = price_routes(model, reduced, table, error);
-    if (!status)
-        status = price_conversions(model, reduced, table, error);
+    double bound = program_price(&model->program, prices, reduced);
+    collage_status status = COLLAGE_OK;
+    *better = bound >= table->bound_total && are_sane(model, prices, reduced, bound);
+    if (*better) {
+        table->bound_total = bound;
+        price_options(model, reduced, table);
+        status = price_routes(model, reduced, table, error);
+        if (!status)
+            status = price_conversions(model, reduced, table, error);
+    }
     memory_free(reduced);
     return status;
 }

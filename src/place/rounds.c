@@ -2,8 +2,6 @@
 #include "place/rounds.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "place/cycles.h"
 #include "place/dynamic.h"
@@ -122,10 +120,6 @@ static collage_status run_round(struct rounds *rounds)
     best->bound_ns =
         fmax(best->bound_ns, fmin(answer.reply.bound, fmin(rounds->limit_ns, best->cost_ns)));
     rounds->over = !answer.reply.proven;
-    if (getenv("TRACE"))
-        fprintf(stderr, "   round: proven %d solution %d bound %.3f objective %.3f\n",
-                answer.reply.proven, answer.reply.has_solution, answer.reply.bound,
-                answer.reply.has_solution ? cost_of(rounds, answer.columns) : 0);
     if (answer.reply.has_solution)
         status = learn(rounds, answer.columns);
     program_answer_free(&answer);
@@ -144,10 +138,6 @@ collage_status rounds_run(const struct place_table *table, const char *solver, u
     collage_status status = model_make(table, &rounds.model, error);
     if (!status && table->switch_ns)
         status = switches_add(&rounds.model, best->cost_ns, &rounds.switches, error);
-    if (getenv("TRACE"))
-        fprintf(stderr, "  rounds below %.3f: %u options, %u columns %u rows\n", limit_ns,
-                table->option_count, rounds.model.program.column_count,
-                rounds.model.program.row_count);
     while (!status && !rounds.over && best->bound_ns < fmin(limit_ns, best->cost_ns))
         status = run_round(&rounds);
     model_free(&rounds.model);

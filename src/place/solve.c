@@ -32,8 +32,10 @@ static collage_status start(const char *solver, struct solver_process *out, stru
         sockets[1] = spawn_move_up(sockets[1]);
         failed = sockets[1] < 0 ? errno : 0;
         const int descriptors[] = { sockets[1], -1, -1 };
+        char name[] = "collage-solver";
+        char *const arguments[] = { name, NULL };
         if (!failed)
-            failed = spawn_program(solver, "collage-solver", descriptors, 3, &out->pid);
+            failed = spawn_program(solver, arguments, descriptors, 3, &out->pid);
         if (sockets[1] >= 0)
             close(sockets[1]);
         if (failed)

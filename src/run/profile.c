@@ -33,9 +33,9 @@ struct session_profile session_step_profile(const struct session *session, uint3
         times[run] = row[index + 1] - row[index];
     }
     qsort(times, count, sizeof *times, compare_times);
-    size_t half = count / 2;
+    size_t half = count / 2, tenth = (count - 1) / 10;
     double middle = (double)times[half];
     if (count % 2 == 0)
         middle = (middle + (double)times[half - 1]) / 2;
-    return (struct session_profile){ (double)times[0], (double)times[(count - 1) / 10], middle };
+    return (struct session_profile){ (double)times[0], (double)times[tenth], middle };
 }

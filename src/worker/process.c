@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,24 +14,16 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "worker/family.h"
 
 enum {
     TICK_MILLISECONDS = 100,
-    ANSWER_LIMIT = 1 << 20, /* bytes; the worker may be mad */
-    FIRST_SAFE_DESCRIPTOR = 10
+    ANSWER_LIMIT = 1 << 20 /* bytes; the worker may be mad */
 };
 
 /* ---- starting ---- */
-
-/* Sources of dup2 are moved out of the way of its targets. */
-static int move_up(int descriptor)
-{
-    int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, FIRST_SAFE_DESCRIPTOR);
-    close(descriptor);
-    return moved;
-}
 
 /* What the new process finds at each of its descriptors: one of ours, or -1: nothing. */
 enum { DESCRIPTOR_COUNT = PROCESS_ORACLE + 1 };
@@ -42,62 +33,6 @@ struct launch {
     char *const *arguments;
     int descriptors[DESCRIPTOR_COUNT];
 };
-
-static int describe_descriptors(posix_spawn_file_actions_t *actions, const struct launch *launch)
-{
-    int failed = 0, next = 0;
-    for (int target = 0; target < DESCRIPTOR_COUNT && !failed; target++) {
-        int source = launch->descriptors[target];
-        if (source >= 0)
-            failed = posix_spawn_file_actions_adddup2(actions, source, target);
-        else if (target <= STDERR_FILENO)
-            failed = posix_spawn_file_actions_addopen(
-                actions, target, "/dev/null", target == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
-        if (source >= 0 || target <= STDERR_FILENO)
-            next = target + 1;
-    }
-    if (!failed) /* the host program's files are none of the worker's business */
-        failed = posix_spawn_file_actions_addclosefrom_np(actions, next);
-    return failed;
-}
-
-/* In a group of its own, so that Ctrl-C reaches the parent only; signals as in a new program. */
-static int describe_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    int failed = posix_spawnattr_setflags(
-        attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    if (!failed)
-        failed = posix_spawnattr_setpgroup(attributes, 0);
-    if (!failed)
-        failed = posix_spawnattr_setsigdefault(attributes, &all);
-    return failed ? failed : posix_spawnattr_setsigmask(attributes, &none);
-}
-
-static int spawn(const struct launch *launch, pid_t *pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed)
-        return failed;
-    failed = posix_spawnattr_init(&attributes);
-    if (failed) {
-        posix_spawn_file_actions_destroy(&actions);
-        return failed;
-    }
-    failed = describe_descriptors(&actions, launch);
-    if (!failed)
-        failed = describe_attributes(&attributes);
-    if (!failed)
-        failed =
-            posix_spawn(pid, launch->program, &actions, &attributes, launch->arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed;
-}
 
 static void close_if_open(int descriptor)
 {
@@ -117,9 +52,9 @@ static int open_lines(struct lines *lines, bool output)
         return errno;
     if (output && pipe2(lines->output, O_CLOEXEC) != 0)
         return errno;
-    if ((lines->socket[1] = move_up(lines->socket[1])) < 0)
+    if ((lines->socket[1] = spawn_move_up(lines->socket[1])) < 0)
         return errno;
-    if (output && (lines->output[1] = move_up(lines->output[1])) < 0)
+    if (output && (lines->output[1] = spawn_move_up(lines->output[1])) < 0)
         return errno;
     return 0;
 }
@@ -129,7 +64,8 @@ static collage_status finish_start(struct lines *lines, int failed, const struct
                                    struct process *process, struct error *error)
 {
     if (!failed)
-        failed = spawn(launch, &process->pid);
+        failed = spawn_program(launch->program, launch->arguments, launch->descriptors,
+                               DESCRIPTOR_COUNT, &process->pid);
     close_if_open(lines->socket[1]);
     close_if_open(lines->output[1]);
     if (failed) {
@@ -156,7 +92,7 @@ collage_status process_start(const char *program, int oracle, collage_log_fn log
     struct lines lines;
     int oracle_copy = -1, failed = open_lines(&lines, log != NULL);
     if (!failed && oracle >= 0 &&
-        (oracle_copy = fcntl(oracle, F_DUPFD_CLOEXEC, FIRST_SAFE_DESCRIPTOR)) < 0)
+        (oracle_copy = fcntl(oracle, F_DUPFD_CLOEXEC, SPAWN_FIRST_SAFE)) < 0)
         failed = errno;
     char name[] = "collage-worker";
     char *arguments[] = { name, NULL };
@@ -255,22 +191,13 @@ static void forget(struct process *process)
     process->socket = process->output = -1;
 }
 
-/* Waits for its end. The host program may reap children itself: then the status is not known. */
-static bool reap(const struct process *process, int *status)
-{
-    pid_t reaped;
-    while ((reaped = waitpid(process->pid, status, 0)) < 0 && errno == EINTR)
-        ;
-    return reaped == process->pid;
-}
-
 void process_stop(struct process *process)
 {
     if (process->pid == 0)
         return;
     int status;
     family_kill(process->pid);
-    reap(process, &status);
+    spawn_reap(process->pid, &status);
     forget(process);
 }
 
@@ -302,7 +229,7 @@ static collage_status explain_end(struct process *process, struct error *error)
     for (int k = 0; k < 100 && !family_has_ended(process->pid); k++)
         poll(NULL, 0, TICK_MILLISECONDS / 5);
     family_kill(process->pid); /* also if it has ended: the others of its group */
-    bool known = reap(process, &status);
+    bool known = spawn_reap(process->pid, &status);
     forget(process);
     return set_end(status, known, error);
 }

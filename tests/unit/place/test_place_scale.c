@@ -2,14 +2,13 @@
 /* Graphs of the size and shape of real networks: the placements are valid and soon there. */
 #include "unit/place/fixture.h"
 
-#include <time.h>
+#include "base/clock.h"
+#include "base/file.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PATIENCE 20.0
-#define STATES   60 /* at most, to be done soon */
+#define STATES 60 /* at most, to be done soon */
 #else
-#define PATIENCE 1.0
-#define STATES   0 /* the solver's choice */
+#define STATES 0 /* the solver's choice */
 #endif
 
 static const char *const tags[] = { "", "acdb", "aBcd8b" };
@@ -225,40 +224,51 @@ static void add_candidates(struct fixture *f)
 struct network {
     const char *name;
     value_id (*make)(struct fixture *, value_id);
-    double limit_seconds;
-    bool optimal;
-    uint32_t regions;
-    double switch_ns;
+    uint32_t regions; /* more candidates, for each node */
+    double switch_ns; /* 0: switches cost nothing */
 };
+
+/* What place_exact is asked for: large graphs may take longer. */
+enum { LARGE_NODES = 2000, SECONDS = 5, LARGE_SECONDS = 60 };
+
+static void open_network(struct fixture *f, const struct network *network)
+{
+    value_id out = network->make(f, open_graph(f, 42));
+    graph_set_outputs(f->graph, &out, 1, NULL);
+    fixture_seal(f);
+    add_candidates(f);
+    add_regions(f, network->regions * (uint32_t)f->graph->node_count);
+    f->problem.step_ns = 30;
+    f->problem.state_limit = STATES;
+    for (uint32_t k = 0; k < FIXTURE_BACKENDS * FIXTURE_BACKENDS; k++)
+        f->switch_ns[k] = k % (FIXTURE_BACKENDS + 1) ? network->switch_ns : 0;
+    f->problem.switch_ns = network->switch_ns > 0 ? f->switch_ns : NULL;
+}
 
 static void place_network(const struct network *network)
 {
     struct fixture f;
-    value_id out = network->make(&f, open_graph(&f, 42));
-    graph_set_outputs(f.graph, &out, 1, NULL);
-    fixture_seal(&f);
-    add_candidates(&f);
-    add_regions(&f, network->regions * (uint32_t)f.graph->node_count);
-    f.problem.step_ns = 30;
-    f.problem.state_limit = STATES;
-    for (uint32_t k = 0; k < FIXTURE_BACKENDS * FIXTURE_BACKENDS; k++)
-        f.switch_ns[k] = k % (FIXTURE_BACKENDS + 1) ? network->switch_ns : 0;
-    f.problem.switch_ns = network->switch_ns > 0 ? f.switch_ns : NULL;
+    open_network(&f, network);
+    bool large = f.graph->node_count > LARGE_NODES;
+    const struct place_limits limits = { .seconds = large ? LARGE_SECONDS : SECONDS,
+                                         .solver = COLLAGE_BUILD_DIR "/bin/collage-solver" };
     struct placement placement;
-    struct error error = { 0 };
-    clock_t start = clock(); /* of the processor: others may share the machine */
-    const struct place_limits limits = { getenv("SECONDS_") ? atof(getenv("SECONDS_")) : 5, COLLAGE_BUILD_DIR "/bin/collage-solver" };
-    collage_status status = place_exact(&f.problem, &limits, &placement, &error);
-    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    print_message("%s: %zu nodes, %zu candidates, %.3f s, %zu states, %.0f ns, gap %.4f %% %s\n",
+    uint64_t start = clock_ns();
+    assert_int_equal(place_exact(&f.problem, &limits, &placement, NULL), COLLAGE_OK);
+    double seconds = (double)(clock_ns() - start) * 1e-9;
+    double gap = 1 - placement.bound_ns / placement.cost_ns;
+    print_message("%-26s %5zu nodes %6zu candidates %6.2f s %7zu states %2zu solves %.0f ns %s",
                   network->name, f.graph->node_count, f.set.count, seconds, placement.states,
-                  placement.cost_ns, (placement.cost_ns / placement.bound_ns - 1) * 100,
-                  placement.optimal ? ", optimal" : "");
-    assert_int_equal(status, COLLAGE_OK);
+                  placement.solves, placement.cost_ns, placement.optimal ? "optimal\n" : "");
+    if (!placement.optimal)
+        print_message("within %.3f %%\n", 100 * gap);
     check_placement(&f, &placement);
-    if (network->optimal)
-        assert_true(placement.optimal);
-
+    assert_true(gap >= 0 && (gap == 0 || gap < 1));
+    if (STATES == 0 && file_exists(limits.solver)) {
+        /* What 5 s are enough for depends on who else is at work: strict when asked for. */
+        assert_true(gap <= (getenv("COLLAGE_TEST_LARGE") ? 0.005 : 0.02));
+        assert_true(seconds < 2 * limits.seconds); /* the first pass is not stopped */
+    }
     placement_free(&placement);
     fixture_close(&f);
 }
@@ -267,44 +277,49 @@ static void test_networks(void **state)
 {
     (void)state;
     static const struct network networks[] = {
-        { "resnet", make_resnet, 0.5, true, 0, 0 },
-        { "resnet with switches", make_resnet, 2, false, 0, 200 },
-        { "inception", make_inception, 10, false, 0, 0 },
-        { "inception with switches", make_inception, 10, false, 0, 200 },
-        { "densenet", make_densenet, 10, false, 0, 0 },
-        { "densenet with switches", make_densenet, 10, false, 0, 200 },
-        { "nasnet", make_nasnet, 10, false, 0, 0 },
-        { "nasnet with switches", make_nasnet, 10, false, 0, 200 },
-        { "residuals", make_residuals, 10, false, 0, 0 },
-        { "residuals with switches", make_residuals, 10, false, 0, 200 },
-        { "resnet regions", make_resnet, 10, false, 5, 0 },
-        { "resnet regions 200", make_resnet, 10, false, 5, 200 },
-        { "resnet regions 1000", make_resnet, 10, false, 5, 1000 },
-        { "inception regions", make_inception, 10, false, 5, 0 },
-        { "inception regions 200", make_inception, 10, false, 5, 200 },
-        { "inception regions 1000", make_inception, 10, false, 5, 1000 },
-        { "densenet regions", make_densenet, 10, false, 5, 0 },
-        { "densenet regions 200", make_densenet, 10, false, 5, 200 },
-        { "densenet regions 1000", make_densenet, 10, false, 5, 1000 },
-        { "nasnet regions", make_nasnet, 10, false, 5, 0 },
-        { "nasnet regions 200", make_nasnet, 10, false, 5, 200 },
-        { "nasnet regions 1000", make_nasnet, 10, false, 5, 1000 },
-        { "large residuals", make_residuals_large, 10, false, 5, 0 },
-        { "large residuals 200", make_residuals_large, 10, false, 5, 200 },
-        { "large cells", make_nasnet_large, 10, false, 0, 0 },
-        { "large cells regions", make_nasnet_large, 10, false, 5, 0 },
-        { "large cells regions 200", make_nasnet_large, 10, false, 5, 200 },
-        { "residuals regions", make_residuals, 10, false, 5, 0 },
-        { "residuals regions 200", make_residuals, 10, false, 5, 200 },
-        { "residuals regions 1000", make_residuals, 10, false, 5, 1000 },
+        { "chain", make_resnet, 0, 0 },
+        { "chain, regions", make_resnet, 8, 0 },
+        { "chain, switches", make_resnet, 8, 200 },
+        { "branches", make_inception, 0, 0 },
+        { "branches, regions", make_inception, 8, 0 },
+        { "branches, switches", make_inception, 8, 200 },
+        { "dense", make_densenet, 0, 0 },
+        { "dense, regions", make_densenet, 8, 0 },
+        { "dense, switches", make_densenet, 8, 200 },
+        { "cells", make_nasnet, 0, 0 },
+        { "cells, regions", make_nasnet, 8, 0 },
+        { "cells, switches", make_nasnet, 8, 200 },
+        { "cells, dear switches", make_nasnet, 8, 1000 },
+        { "random", make_residuals, 0, 0 },
+        { "random, regions", make_residuals, 8, 0 },
+        { "random, switches", make_residuals, 8, 200 },
+        { "large random, regions", make_residuals_large, 5, 0 },
     };
     for (size_t k = 0; k < sizeof networks / sizeof networks[0]; k++)
-        if (!getenv("ONLY") || strstr(networks[k].name, getenv("ONLY")))
+        place_network(&networks[k]);
+}
+
+/* By hand: they take minutes. */
+static void test_large_networks(void **state)
+{
+    (void)state;
+    static const struct network networks[] = {
+        { "large random, switches", make_residuals_large, 5, 200 },
+        { "large cells", make_nasnet_large, 0, 0 },
+        { "large cells, regions", make_nasnet_large, 5, 0 },
+        { "large cells, switches", make_nasnet_large, 5, 200 },
+    };
+    if (!getenv("COLLAGE_TEST_LARGE"))
+        skip();
+    for (size_t k = 0; k < sizeof networks / sizeof networks[0]; k++)
         place_network(&networks[k]);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_networks) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_large_networks),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
