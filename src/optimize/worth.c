@@ -53,7 +53,7 @@ collage_status worth_create(struct optimizer *optimizer, struct worth *worth, st
 {
     size_t nodes = optimizer->settings.graph->node_count;
     size_t backends = optimizer->settings.registry->count;
-    *worth = (struct worth){ .node_count = nodes, .backend_count = backends };
+    *worth = (struct worth){ .node_count = nodes };
     worth->prices = memory_alloc((nodes + 1) * sizeof *worth->prices);
     worth->ratios = memory_alloc((nodes * backends + 1) * sizeof *worth->ratios);
     worth->sizes = memory_alloc((nodes * backends + 1) * sizeof *worth->sizes);

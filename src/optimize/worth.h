@@ -11,7 +11,7 @@
 #include "optimize/optimizer.h"
 
 struct worth {
-    size_t node_count, backend_count;
+    size_t node_count;
     double *prices; /* node by node: what the best placement so far pays for it */
     double total;   /* of the prices; 0: there is no placement yet */
     /* [backend * node_count + node]: cost of the smallest measured region around the node on that
