@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operators.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "../operator_table.h"
 
 /*
  * No arithmetic on integers: the CPU device computes int64 as int32 and, in many kernels, int32 as
@@ -17,12 +16,6 @@ enum {
     ANY = F32 | I32 | BOOL
 };
 
-static bool refuse(collage_message *why, const collage_node *node, const char *reason)
-{
-    snprintf(why->text, sizeof why->text, "%s: %s", node->op_type, reason);
-    return false;
-}
-
 static const collage_value *node_input(const collage_subgraph *subgraph, const collage_node *node,
                                        uint32_t index)
 {
@@ -33,16 +26,13 @@ static const collage_value *node_input(const collage_subgraph *subgraph, const c
 
 /* ---- what single operators cannot ---- */
 
-typedef bool (*takes_function)(const collage_subgraph *subgraph, const collage_node *node,
-                               collage_message *why);
-
 /* Of one tensor it is the tensor itself for the front end, and a model that is nothing but a tensor
  * passed on writes no output. */
 static bool takes_several(const collage_subgraph *subgraph, const collage_node *node,
                           collage_message *why)
 {
     (void)subgraph;
-    return node->input_count > 1 || refuse(why, node, "only of several tensors");
+    return node->input_count > 1 || operator_refuse(why, node, "only of several tensors");
 }
 
 static bool takes_pad(const collage_subgraph *subgraph, const collage_node *node,
@@ -50,17 +40,18 @@ static bool takes_pad(const collage_subgraph *subgraph, const collage_node *node
 {
     const collage_value *value = node_input(subgraph, node, 2);
     if (value && !value->data)
-        return refuse(why, node, "only with a constant value");
+        return operator_refuse(why, node, "only with a constant value");
     return strcmp(collage_node_string(node, "mode", "constant"), "wrap") != 0 ||
-           refuse(why, node, "the mode 'wrap' is unknown to it");
+           operator_refuse(why, node, "the mode 'wrap' is unknown to it");
 }
 
 static bool takes_lstm(const collage_subgraph *subgraph, const collage_node *node,
                        collage_message *why)
 {
     if (node_input(subgraph, node, 7))
-        return refuse(why, node, "it ignores peepholes");
-    return collage_node_int(node, "layout", 0) == 0 || refuse(why, node, "only in layout 0");
+        return operator_refuse(why, node, "it ignores peepholes");
+    return collage_node_int(node, "layout", 0) == 0 ||
+           operator_refuse(why, node, "only in layout 0");
 }
 
 static bool takes_split(const collage_subgraph *subgraph, const collage_node *node,
@@ -70,7 +61,7 @@ static bool takes_split(const collage_subgraph *subgraph, const collage_node *no
     int64_t axis = collage_node_int(node, "axis", 0);
     int64_t dim = x->dims[axis < 0 ? axis + x->rank : axis];
     return node_input(subgraph, node, 1) || dim % (int64_t)node->output_count == 0 ||
-           refuse(why, node, "into unequal parts only with their sizes");
+           operator_refuse(why, node, "into unequal parts only with their sizes");
 }
 
 static bool takes_cast(const collage_subgraph *subgraph, const collage_node *node,
@@ -78,9 +69,9 @@ static bool takes_cast(const collage_subgraph *subgraph, const collage_node *nod
 {
     int64_t to = collage_node_int(node, "to", 0);
     if (to == COLLAGE_INT64)
-        return refuse(why, node, "not to int64");
+        return operator_refuse(why, node, "not to int64");
     return to != COLLAGE_BOOL || node_input(subgraph, node, 0)->dtype == COLLAGE_BOOL ||
-           refuse(why, node, "NaN and the least int32 become false");
+           operator_refuse(why, node, "NaN and the least int32 become false");
 }
 
 /* The front end means another size of the output by SAME_UPPER and SAME_LOWER. */
@@ -89,7 +80,7 @@ static bool takes_deconvolution(const collage_subgraph *subgraph, const collage_
 {
     (void)subgraph;
     return strncmp(collage_node_string(node, "auto_pad", "NOTSET"), "SAME", 4) != 0 ||
-           refuse(why, node, "not with auto_pad SAME_UPPER or SAME_LOWER");
+           operator_refuse(why, node, "not with auto_pad SAME_UPPER or SAME_LOWER");
 }
 
 /* The scale has the shape of the normalised dimensions, not one that is broadcast to it. */
@@ -103,7 +94,8 @@ static bool takes_normalization(const collage_subgraph *subgraph, const collage_
         const collage_value *scale = node_input(subgraph, node, k);
         if (scale && (scale->rank != rank || memcmp(scale->dims, x->dims + (x->rank - rank),
                                                     (size_t)rank * sizeof *scale->dims) != 0))
-            return refuse(why, node, "only with a scale of the shape of what is normalised");
+            return operator_refuse(why, node,
+                                   "only with a scale of the shape of what is normalised");
     }
     return true;
 }
@@ -113,10 +105,11 @@ static bool takes_resize(const collage_subgraph *subgraph, const collage_node *n
 {
     (void)subgraph;
     if (strcmp(collage_node_string(node, "mode", "nearest"), "cubic") == 0)
-        return refuse(why, node, "'cubic' is wrong for some shapes and ignores exclude_outside");
+        return operator_refuse(why, node,
+                               "'cubic' is wrong for some shapes and ignores exclude_outside");
     return strcmp(collage_node_string(node, "coordinate_transformation_mode", "half_pixel"),
                   "half_pixel_symmetric") != 0 ||
-           refuse(why, node, "half_pixel_symmetric is unknown to it");
+           operator_refuse(why, node, "half_pixel_symmetric is unknown to it");
 }
 
 static bool takes_pool(const collage_subgraph *subgraph, const collage_node *node,
@@ -124,19 +117,12 @@ static bool takes_pool(const collage_subgraph *subgraph, const collage_node *nod
 {
     (void)subgraph;
     return collage_node_int(node, "ceil_mode", 0) == 0 ||
-           refuse(why, node, "it rounds sizes up in another way");
+           operator_refuse(why, node, "it rounds sizes up in another way");
 }
 
 /* ---- the operators ---- */
 
-/* `typed` is the input whose element type decides; the others follow from it. Sorted by name. */
-struct operator_row {
-    const char *name;
-    uint32_t types;
-    uint32_t typed;
-    takes_function takes; /* NULL: whatever its attributes */
-};
-
+/* Sorted by name. */
 static const struct operator_row operator_rows[] = {
     { "Abs", F32, 0, NULL },
     { "Acos", F32, 0, NULL },
@@ -247,88 +233,12 @@ static const struct operator_row operator_rows[] = {
     { "Xor", BOOL, 0, NULL },
 };
 
-static bool has_type(uint32_t types, collage_dtype dtype)
-{
-    return (uint32_t)dtype < 32 && types >> (uint32_t)dtype & 1u;
-}
-
-static const struct operator_row *find_row(const char *name)
-{
-    size_t low = 0, high = sizeof operator_rows / sizeof operator_rows[0];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(name, operator_rows[middle].name);
-        if (order == 0)
-            return &operator_rows[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
-static bool is_input(const collage_subgraph *subgraph, uint32_t value)
-{
-    for (uint32_t k = 0; k < subgraph->input_count; k++)
-        if (subgraph->inputs[k] == value)
-            return true;
-    return false;
-}
-
-/* Every tensor has a type that is passed on, and at least one element unless it is a constant (an
- * empty `roi` of Resize). */
-static bool values_supported(const collage_subgraph *subgraph, const collage_node *node,
-                             const uint32_t *values, uint32_t count, bool outputs,
-                             collage_message *why)
-{
-    for (uint32_t k = 0; k < count; k++) {
-        if (values[k] == COLLAGE_NO_VALUE)
-            continue;
-        const collage_value *value = subgraph->values[values[k]];
-        if (!has_type(ANY | I64, value->dtype)) {
-            snprintf(why->text, sizeof why->text, "%s: tensors of element type %d are not taken",
-                     node->op_type, (int)value->dtype);
-            return false;
-        }
-        if (value->bytes == 0 && (outputs || is_input(subgraph, values[k]))) {
-            snprintf(why->text, sizeof why->text, "%s: tensors without elements are not taken",
-                     node->op_type);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool node_supported(const collage_subgraph *subgraph, const collage_node *node,
-                           collage_message *why)
-{
-    const struct operator_row *row = find_row(node->op_type);
-    if (!row) {
-        snprintf(why->text, sizeof why->text,
-                 "%s is not among the operators that OpenVINO is given", node->op_type);
-        return false;
-    }
-    if (row->typed < node->input_count && node->inputs[row->typed] != COLLAGE_NO_VALUE) {
-        const collage_value *value = subgraph->values[node->inputs[row->typed]];
-        if (!has_type(row->types, value->dtype)) {
-            snprintf(why->text, sizeof why->text, "%s is not given tensors of element type %d",
-                     node->op_type, (int)value->dtype);
-            return false;
-        }
-    }
-    if (row->takes && !row->takes(subgraph, node, why))
-        return false;
-    return values_supported(subgraph, node, node->inputs, node->input_count, false, why) &&
-           values_supported(subgraph, node, node->outputs, node->output_count, true, why);
-}
-
 bool operators_supported(const collage_subgraph *subgraph, const collage_target *target,
                          collage_message *why)
 {
+    static const struct operator_table table = { operator_rows,
+                                                 sizeof operator_rows / sizeof operator_rows[0],
+                                                 ANY | I64, "OpenVINO" };
     (void)target;
-    for (uint32_t k = 0; k < subgraph->node_count; k++)
-        if (!node_supported(subgraph, subgraph->nodes[k], why))
-            return false;
-    return true;
+    return operator_table_takes(&table, subgraph, why);
 }

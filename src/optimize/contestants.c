@@ -112,31 +112,45 @@ static collage_status add_mix(struct optimizer *optimizer, const char *name, str
     return add_contestant(optimizer, name, "", plan, UINT32_MAX, error);
 }
 
+/* The plan of the best placement on two libraries (or one, twice), the reference filling their
+ * holes; NULL if there is none. */
+static collage_status place_on(struct optimizer *optimizer, uint32_t a, uint32_t b,
+                               struct plan **plan, struct error *error)
+{
+    *plan = NULL;
+    bool *only = arena_array(optimizer->arena, optimizer->settings.registry->count, sizeof(bool));
+    if (!only)
+        return error_memory(error);
+    only[a] = only[b] = only[REGISTRY_REFERENCE] = true;
+    struct placement placement = { 0 };
+    struct error local = { 0 };
+    collage_status status = solve(optimizer, only, SOLVER_FAST, plan, &placement, &local);
+    placement_free(&placement);
+    if (status == COLLAGE_OK || status == COLLAGE_ERROR_UNSUPPORTED)
+        return COLLAGE_OK;
+    return error_set(error, status, "%s", local.text);
+}
+
 /* The best placement on two libraries, if it is a new one and promises enough. */
 static collage_status place_pair(struct optimizer *optimizer, uint32_t a, uint32_t b,
                                  struct error *error)
 {
     const struct registry *registry = optimizer->settings.registry;
-    bool *only = arena_array(optimizer->arena, registry->count, sizeof(bool));
     const char *name = arena_format(optimizer->arena, "%s + %s", registry->entries[a].name,
                                     registry->entries[b].name);
-    if (!only || !name)
+    if (!name)
         return error_memory(error);
-    only[a] = only[b] = only[REGISTRY_REFERENCE] = true;
-    struct plan *plan = NULL;
-    struct placement placement = { 0 };
-    struct error local = { 0 };
-    collage_status status = solve(optimizer, only, SOLVER_FAST, &plan, &placement, &local);
-    if (status == COLLAGE_ERROR_UNSUPPORTED)
-        return COLLAGE_OK;
-    if (status != COLLAGE_OK)
-        return error_set(error, status, "%s", local.text);
-    placement_free(&placement);
-    if (!is_contestant(optimizer, plan) &&
-        plan->predicted_ns <= promising * optimizer->plans[0]->predicted_ns)
-        return add_mix(optimizer, name, plan, error);
-    plan_destroy(plan);
-    return COLLAGE_OK;
+    struct plan *plan;
+    collage_status status = place_on(optimizer, a, b, &plan, error);
+    if (status != COLLAGE_OK || !plan)
+        return status;
+    bool wanted = !is_contestant(optimizer, plan) &&
+                  plan->predicted_ns <= promising * optimizer->plans[0]->predicted_ns;
+    if (wanted)
+        status = add_mix(optimizer, name, plan, error);
+    if (!wanted || status != COLLAGE_OK)
+        plan_destroy(plan);
+    return status;
 }
 
 /* Costs are known within some percent only: the best few placements race. Those on two libraries
@@ -270,21 +284,10 @@ static bool backend_takes_whole(const struct optimizer *optimizer, uint32_t back
 static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backend,
                                      const char *name, struct error *error)
 {
-    const struct registry *registry = optimizer->settings.registry;
-    bool *only = arena_array(optimizer->arena, registry->count, sizeof(bool));
-    if (!only)
-        return error_memory(error);
-    only[backend] = true;
-    only[REGISTRY_REFERENCE] = true;
-    struct plan *plan = NULL;
-    struct placement placement = { 0 };
-    struct error local = { 0 };
-    collage_status status = solve(optimizer, only, SOLVER_FAST, &plan, &placement, &local);
-    if (status == COLLAGE_ERROR_UNSUPPORTED)
-        return COLLAGE_OK;
-    if (status != COLLAGE_OK)
-        return error_set(error, status, "%s", local.text);
-    placement_free(&placement);
+    struct plan *plan;
+    collage_status status = place_on(optimizer, backend, backend, &plan, error);
+    if (status != COLLAGE_OK || !plan)
+        return status;
     for (size_t k = 0; k < optimizer->contestant_count; k++)
         if (optimizer->plans[k] && same_steps(optimizer->plans[k], plan)) {
             plan_destroy(plan);

@@ -26,7 +26,7 @@ void worth_free(struct worth *worth);
 
 bool worth_measuring(const struct worth *worth, const struct candidate *candidate);
 
-/* Internal: the price of a placement's nodes: each candidate's cost, spread evenly. */
+/* The price of a placement's nodes: each candidate's cost, spread evenly. */
 void worth_price(const struct candidate_set *set, const struct placement *placement,
                  double *prices);
 

@@ -313,7 +313,7 @@ static void test_refuses_with_a_reason(void **state)
                                   .opset = 25 };
     collage_message why = { "" };
     assert_false(api->supports(&subgraph, &target, &why));
-    assert_string_equal(why.text, "Relu has no kernel for element type 10");
+    assert_string_equal(why.text, "Relu: element type 10 is not given to ORT");
     node.inputs = node.outputs = subgraph.inputs = subgraph.outputs = &one;
     assert_false(api->supports(&subgraph, &target, &why));
     assert_non_null(strstr(why.text, "without elements"));

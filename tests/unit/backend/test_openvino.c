@@ -330,7 +330,7 @@ static void test_refuses_with_a_reason(void **state)
                                   .opset = 25 };
     collage_message why = { "" };
     assert_false(api->supports(&subgraph, &target, &why));
-    assert_string_equal(why.text, "Relu is not given tensors of element type 10");
+    assert_string_equal(why.text, "Relu: element type 10 is not given to OpenVINO");
     node.inputs = node.outputs = subgraph.inputs = subgraph.outputs = &one;
     assert_false(api->supports(&subgraph, &target, &why));
     assert_non_null(strstr(why.text, "without elements"));
@@ -338,7 +338,7 @@ static void test_refuses_with_a_reason(void **state)
     node.inputs = node.outputs = subgraph.inputs = subgraph.outputs = &zero;
     node.op_type = "Add";
     assert_false(api->supports(&subgraph, &target, &why));
-    assert_string_equal(why.text, "Add is not given tensors of element type 7");
+    assert_string_equal(why.text, "Add: element type 7 is not given to OpenVINO");
     half.dtype = COLLAGE_FLOAT32;
     node.op_type = "NoSuchOperator";
     assert_false(api->supports(&subgraph, &target, &why));
