@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { NAME_WIDTH = 22 }; /* "onnxruntime + openvino" */
+
 void report_put(struct text *out, const char *string, size_t width)
 {
     size_t shown = 0;
@@ -26,7 +28,7 @@ const struct plan_result *report_chosen(const struct plan *plan)
 static void put_row(struct text *out, const struct plan_result *result)
 {
     text_string(out, result->chosen ? "* " : "  ");
-    report_put(out, result->name, 20);
+    report_put(out, result->name, NAME_WIDTH);
     if (result->median_ns > 0)
         text_format(out, " %9.3f %9.3f", result->minimum_ns / 1e6, result->median_ns / 1e6);
     else
@@ -102,7 +104,7 @@ void report_results_text(const struct graph *graph, const struct plan *plan, str
     text_string(out, "\n");
     if (plan->result_count == 0)
         return;
-    text_string(out, "\n  contestant            min [ms]  med [ms]  "
+    text_string(out, "\n  contestant              min [ms]  med [ms]  "
                      "time / plan [95 % CI]   peak [MiB]\n");
     for (uint32_t k = 0; k < plan->result_count; k++)
         put_row(out, &plan->results[k]);

@@ -189,10 +189,12 @@ void report_steps_text(const struct graph *graph, const struct plan *plan, struc
         put_step(graph, plan, s, out);
 }
 
-/* How good the placement is, proven. A library alone is not placed. */
+/* How good the placement is, proven. */
 static void put_bound(const struct plan *plan, struct text *out)
 {
-    if (plan->optimal)
+    if (plan->standalone)
+        text_string(out, "one library alone, in its own session");
+    else if (plan->optimal)
         text_string(out, "proven optimal for the measured costs of its libraries");
     else if (plan->bound_ns > 0 && plan->predicted_ns > 0)
         text_format(
