@@ -125,6 +125,7 @@ static const struct operator_row operator_rows[] = {
     { "Squeeze", ANY, 0, NULL },
     { "Sub", NUMBERS, 0, NULL },
     { "Sum", FLOATS, 0, NULL },
+    { "Swish", F32, 0, NULL }, /* written as Sigmoid and Mul */
     { "Tan", F32, 0, NULL },
     { "Tanh", FLOATS, 0, NULL },
     { "ThresholdedRelu", F32, 0, NULL },

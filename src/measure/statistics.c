@@ -81,6 +81,35 @@ bool summary_of(const double *samples, size_t count, struct summary *out)
     return true;
 }
 
+bool expected_minimum(const double *samples, size_t count, size_t draws, double *out)
+{
+    *out = 0;
+    if (count == 0 || draws == 0)
+        return true;
+    if (count > SIZE_MAX / sizeof *samples)
+        return false;
+    double *sorted = memory_alloc(count * sizeof *sorted);
+    if (!sorted)
+        return false;
+    memcpy(sorted, samples, count * sizeof *sorted);
+    sort_doubles(sorted, count);
+    if (count <= draws) {
+        *out = sorted[0];
+        memory_free(sorted);
+        return true;
+    }
+    /* The k-th lowest is the minimum if it is drawn, and the others are from those above it:
+     * C(count - 1 - k, draws - 1) of C(count, draws) ways. */
+    double probability = (double)draws / (double)count;
+    for (size_t k = 0; k + draws <= count; k++) {
+        *out += probability * sorted[k];
+        double above = (double)(count - 1 - k);
+        probability *= (above - (double)(draws - 1)) / above;
+    }
+    memory_free(sorted);
+    return true;
+}
+
 /* The medians of RESAMPLES samples drawn with replacement, sorted. */
 static void bootstrap_medians(const double *ratios, size_t count, double *drawn, double *medians)
 {

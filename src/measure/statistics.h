@@ -16,6 +16,11 @@ struct summary {
 /* Sorts a copy; count 0 gives zeros. False if out of memory. */
 bool summary_of(const double *samples, size_t count, struct summary *out);
 
+/* What the lowest of `draws` of these samples is on average: with so few draws, the chance of
+ * having met a quiet moment is the same however many samples there are. No more samples than draws:
+ * the minimum. False if out of memory. */
+bool expected_minimum(const double *samples, size_t count, size_t draws, double *out);
+
 /* Median of a[k] / b[k] with a 95 % bootstrap confidence interval (percentile method, 2000
  * resamples, fixed seed). */
 bool paired_ratio(const double *a, const double *b, size_t count, struct summary *out);

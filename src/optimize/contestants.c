@@ -15,7 +15,7 @@ static const double promising = 1.08;
 /* Names and notes live as long as the optimizer. */
 static collage_status add_contestant(struct optimizer *optimizer, const char *name,
                                      const char *note, struct plan *plan, uint32_t backend,
-                                     struct error *error)
+                                     enum proof proof, struct error *error)
 {
     size_t at = optimizer->contestant_count;
     if (at == optimizer->contestant_capacity)
@@ -24,6 +24,7 @@ static collage_status add_contestant(struct optimizer *optimizer, const char *na
     optimizer->plans[at] = plan;
     optimizer->names[at] = name;
     optimizer->notes[at] = note;
+    optimizer->proofs[at] = proof;
     optimizer->contestant_count++;
     return COLLAGE_OK;
 }
@@ -31,7 +32,8 @@ static collage_status add_contestant(struct optimizer *optimizer, const char *na
 collage_status optimizer_add_plan(struct optimizer *optimizer, const char *name, struct plan *plan,
                                   struct error *error)
 {
-    collage_status status = add_contestant(optimizer, name, "", plan, UINT32_MAX, error);
+    collage_status status =
+        add_contestant(optimizer, name, "", plan, UINT32_MAX, PROOF_NONE, error);
     if (status == COLLAGE_OK)
         optimizer->plans[optimizer->contestant_count - 1] = NULL; /* borrowed: not ours to free */
     return status;
@@ -41,7 +43,7 @@ collage_status optimizer_add_library(struct optimizer *optimizer, uint32_t backe
                                      struct error *error)
 {
     return add_contestant(optimizer, optimizer->settings.registry->entries[backend].name,
-                          "alone: its own session and defaults", NULL, backend, error);
+                          "alone: its own session and defaults", NULL, backend, PROOF_NONE, error);
 }
 
 /* The fast solver is right most of the time and says when it is not sure; the other proves. */
@@ -108,8 +110,7 @@ static bool is_contestant(const struct optimizer *optimizer, const struct plan *
 static collage_status add_mix(struct optimizer *optimizer, const char *name, struct plan *plan,
                               struct error *error)
 {
-    optimizer->mixes[optimizer->contestant_count] = true;
-    return add_contestant(optimizer, name, "", plan, UINT32_MAX, error);
+    return add_contestant(optimizer, name, "", plan, UINT32_MAX, PROOF_FASTER, error);
 }
 
 /* The plan of the best placement on two libraries (or one, twice), the reference filling their
@@ -282,7 +283,7 @@ static bool backend_takes_whole(const struct optimizer *optimizer, uint32_t back
 
 /* The library's best placement, the reference filling its holes. Not being able to is no error. */
 static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backend,
-                                     const char *name, struct error *error)
+                                     const char *name, enum proof proof, struct error *error)
 {
     struct plan *plan;
     collage_status status = place_on(optimizer, backend, backend, &plan, error);
@@ -292,12 +293,13 @@ static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backe
         if (optimizer->plans[k] && same_steps(optimizer->plans[k], plan)) {
             plan_destroy(plan);
             optimizer->notes[k] = "one library is the best mix";
+            optimizer->proofs[k] = proof;
             if (strcmp(optimizer->names[k], "mix") == 0)
                 optimizer->notes[k] = arena_format(optimizer->arena, "the mix is %s alone", name);
             return optimizer->notes[k] ? COLLAGE_OK : error_memory(error);
         }
     status = add_contestant(optimizer, name, filled_by_reference(optimizer, plan), plan, UINT32_MAX,
-                            error);
+                            proof, error);
     if (status != COLLAGE_OK)
         plan_destroy(plan);
     return status;
@@ -339,7 +341,8 @@ collage_status optimizer_add_alone(struct optimizer *optimizer, struct error *er
         if (!optimizer->enabled[b] || b == REGISTRY_REFERENCE)
             continue;
         if (!is_graph_level(optimizer, b))
-            status = add_alone_plan(optimizer, b, registry->entries[b].name, error);
+            status =
+                add_alone_plan(optimizer, b, registry->entries[b].name, PROOF_NOT_SLOWER, error);
         else if (backend_takes_whole(optimizer, b))
             status = optimizer_add_library(optimizer, b, error);
     }
@@ -354,7 +357,8 @@ collage_status optimizer_add_regions_alone(struct optimizer *optimizer, struct e
         if (!optimizer->enabled[b] || !is_graph_level(optimizer, b))
             continue;
         const char *name = arena_format(optimizer->arena, "%s (plan)", registry->entries[b].name);
-        status = name ? add_alone_plan(optimizer, b, name, error) : error_memory(error);
+        status =
+            name ? add_alone_plan(optimizer, b, name, PROOF_FASTER, error) : error_memory(error);
     }
     return status;
 }

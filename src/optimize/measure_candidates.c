@@ -101,6 +101,8 @@ static collage_status measure_one(struct optimizer *optimizer, candidate_id id, 
     struct sample_conditions conditions = optimizer->conditions;
     if (candidate->backend == REGISTRY_REFERENCE)
         conditions.limit_seconds /= 5;
+    else if (rank_of(optimizer, candidate) == RANK_WHOLE)
+        conditions.limit_seconds *= 5; /* few, and much depends on them */
     collage_status status = optimizer_need_worker(optimizer, error);
     if (status != COLLAGE_OK)
         return status;
@@ -299,13 +301,6 @@ collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error 
     return optimizer_measure_kernels(optimizer, error);
 }
 
-collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error)
-{
-    uint64_t rest = (uint64_t)((1 - regions_end) * budget_ns(optimizer));
-    optimizer->look_deadline_ns = optimizer->deadline_ns - rest;
-    return measure_ranks(optimizer, RANK_REGION, RANK_SINGLE, error);
-}
-
 collage_status optimizer_measure_merged(struct optimizer *optimizer, struct error *error)
 {
     optimizer->look_deadline_ns = optimizer->deadline_ns;
@@ -352,6 +347,33 @@ static collage_status measure_again(struct optimizer *optimizer, candidate_id id
         if (hash_equal(set->items[c].key, key) && !set->items[c].view)
             set->items[c].cost = best;
     return keep(optimizer, id, &best, error);
+}
+
+/* What a library takes for the whole graph decides which of its regions are worth measuring, so it
+ * is measured at two times. What was stored by an earlier run has been confirmed. */
+static collage_status measure_wholes_again(struct optimizer *optimizer, struct error *error)
+{
+    const struct candidate_set *set = optimizer->set;
+    collage_status status = COLLAGE_OK;
+    for (candidate_id id = 0; id < set->count && status == COLLAGE_OK; id++) {
+        const struct candidate *candidate = &set->items[id];
+        if (optimizer->counts.measured == 0 || rank_of(optimizer, candidate) != RANK_WHOLE ||
+            candidate->cost.state != COST_MEASURED || !optimizer->enabled[candidate->backend] ||
+            clock_ns() > optimizer->look_deadline_ns)
+            continue;
+        status = measure_again(optimizer, id, error);
+    }
+    return status;
+}
+
+collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error)
+{
+    uint64_t rest = (uint64_t)((1 - regions_end) * budget_ns(optimizer));
+    optimizer->look_deadline_ns = optimizer->deadline_ns - rest;
+    collage_status status = measure_wholes_again(optimizer, error);
+    if (status != COLLAGE_OK)
+        return status;
+    return measure_ranks(optimizer, RANK_REGION, RANK_SINGLE, error);
 }
 
 collage_status optimizer_confirm(struct optimizer *optimizer, const struct placement *placement,

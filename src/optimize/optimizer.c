@@ -108,10 +108,10 @@ static collage_status make_room(struct optimizer *optimizer, struct error *error
     optimizer->plans = arena_array(arena, capacity, sizeof *optimizer->plans);
     optimizer->names = arena_array(arena, capacity, sizeof *optimizer->names);
     optimizer->notes = arena_array(arena, capacity, sizeof *optimizer->notes);
-    optimizer->mixes = arena_array(arena, capacity, sizeof *optimizer->mixes);
+    optimizer->proofs = arena_array(arena, capacity, sizeof *optimizer->proofs);
     optimizer->contestant_capacity = capacity;
     return optimizer->contestants && optimizer->plans && optimizer->names && optimizer->notes &&
-                   optimizer->mixes
+                   optimizer->proofs
                ? COLLAGE_OK
                : error_memory(error);
 }

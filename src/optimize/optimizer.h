@@ -40,6 +40,14 @@ struct optimizer_counts {
     double reference_seconds, measure_seconds, place_seconds, race_seconds;
 };
 
+/* What a contestant must show in the race to become the plan, against the best of those below it:
+ * with nothing shown the user gets the library that is the fastest by itself. */
+enum proof {
+    PROOF_NONE,       /* a library's own session: is it the fastest? */
+    PROOF_NOT_SLOWER, /* an op-level library alone: faster, and by 95 % not slower than 1.02 */
+    PROOF_FASTER      /* mixes, and regions of ours that one library runs: faster, by 95 % */
+};
+
 struct optimizer {
     struct optimizer_settings settings;
     struct arena *arena; /* of strings and small arrays that live as long as the optimizer */
@@ -61,7 +69,7 @@ struct optimizer {
     struct contestant *contestants;
     struct plan **plans; /* what is ours: NULL for libraries alone and for given plans */
     const char **names, **notes;
-    bool *mixes; /* placements on several libraries */
+    enum proof *proofs;
     size_t contestant_count, contestant_capacity;
     struct optimizer_counts counts;
 };
@@ -122,10 +130,10 @@ collage_status optimizer_write_verification(const struct optimizer *optimizer,
 
 /*
  * Internal to optimize/. Which contestant becomes the plan, by paired ratios: medians of unpaired
- * samples tell as much about the machine's phases as about the contestants. The mix, which comes
- * first, must beat the best single library beyond the noise: the whole 95 % interval must speak for
- * it. So no mix is chosen for luck, none is slower than a library alone, and where there is nothing
- * to gain the plan is the simple one. SIZE_MAX if no contestant finished.
+ * samples tell as much about the machine's phases as about the contestants. Libraries' own sessions
+ * come first; then an op-level library alone, then mixes must show what their proof demands against
+ * the best of those before. So nothing of ours is chosen for luck or slower than a library alone,
+ * and where there is nothing to gain the plan is the simple one. SIZE_MAX if none finished.
  */
 collage_status optimizer_find_winner(struct optimizer *optimizer, size_t *winner,
                                      struct error *error);

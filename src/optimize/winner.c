@@ -76,23 +76,58 @@ static collage_status become_plan(struct optimizer *optimizer, size_t index, boo
     return status;
 }
 
+static const double not_slower = 1.02;
+
+/* Time of the contestant over that of the best so far: does it show what it must? */
+static bool is_proved(enum proof proof, const struct summary *ratio)
+{
+    switch (proof) {
+    case PROOF_NONE:
+        return ratio->median < 1;
+    case PROOF_NOT_SLOWER:
+        return ratio->median < 1 && ratio->high <= not_slower;
+    case PROOF_FASTER:
+        break;
+    }
+    return ratio->high < 1;
+}
+
+/* The best of those who must show so much; *winner is the best of those who need less. */
+static collage_status find_best(struct optimizer *optimizer, enum proof proof, size_t *winner,
+                                struct error *error)
+{
+    size_t best = *winner;
+    for (size_t k = optimizer->contestant_count; k-- > 0;) {
+        if (optimizer->proofs[k] != proof)
+            continue;
+        bool can;
+        collage_status status = become_plan(optimizer, k, &can, error);
+        if (status != COLLAGE_OK)
+            return status;
+        if (!can)
+            continue;
+        struct summary over_best = { .median = 0 }, over_winner = { .median = 0 };
+        const struct contestant *contestants = optimizer->contestants;
+        if ((best != SIZE_MAX &&
+             !contestant_ratio(&contestants[k], &contestants[best], &over_best)) ||
+            (*winner != SIZE_MAX &&
+             !contestant_ratio(&contestants[k], &contestants[*winner], &over_winner)))
+            return error_memory(error);
+        if (over_best.median < 1 && is_proved(proof, &over_winner))
+            best = k;
+    }
+    *winner = best;
+    return COLLAGE_OK;
+}
+
 collage_status optimizer_find_winner(struct optimizer *optimizer, size_t *winner,
                                      struct error *error)
 {
     *winner = SIZE_MAX;
-    for (size_t k = optimizer->contestant_count; k-- > 0;) {
-        bool can;
-        collage_status status = become_plan(optimizer, k, &can, error);
-        struct summary ratio = { .median = 0, .high = 0 };
-        if (status == COLLAGE_OK && can && *winner != SIZE_MAX &&
-            !contestant_ratio(&optimizer->contestants[k], &optimizer->contestants[*winner], &ratio))
-            status = error_memory(error);
-        if (status != COLLAGE_OK)
-            return status;
-        if (can && (optimizer->mixes[k] ? ratio.high : ratio.median) < 1)
-            *winner = k;
-    }
-    return COLLAGE_OK;
+    collage_status status = COLLAGE_OK;
+    for (enum proof proof = PROOF_NONE; proof <= PROOF_FASTER && status == COLLAGE_OK; proof++)
+        status = find_best(optimizer, proof, winner, error);
+    return status;
 }
 
 /* Why candidates failed, each reason once with how often: at most 40. */

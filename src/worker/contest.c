@@ -10,7 +10,11 @@
 #include "run/session.h"
 #include "tensor/layout.h"
 
-enum { RUNS_MAX = 4096 };
+enum {
+    RUNS_MAX = 4096,
+    PROFILES_MAX = 64,
+    PASSES_OF_COST = 3 /* a kernel that matters is measured so often; the lowest counts */
+};
 
 /* A model's input or output: its tensor has memory of its own. */
 struct port {
@@ -28,7 +32,10 @@ struct contest {
     /* a plan */
     struct plan *plan;
     struct session *session;
-    double *step_ns; /* step by step: the least of the profiles so far; NULL before the first */
+    /* Of each step, the cost that each profile found: [step * PROFILES_MAX + profile]. NULL before
+     * the first. Beyond PROFILES_MAX the oldest are overwritten. */
+    double *step_ns;
+    size_t profile_count;
     /* or a library alone */
     const collage_backend_api *api;
     collage_kernel *kernel;
@@ -295,7 +302,8 @@ collage_status contest_profile(struct contest *contest, double seconds, double *
         return COLLAGE_OK;
     const uint32_t steps = contest->plan->step_count;
     if (!contest->step_ns)
-        contest->step_ns = arena_array(contest->arena, (size_t)steps + 1, sizeof(double));
+        contest->step_ns =
+            arena_array(contest->arena, ((size_t)steps + 1) * PROFILES_MAX, sizeof(double));
     if (!contest->step_ns)
         return error_memory(error);
     size_t count;
@@ -303,11 +311,17 @@ collage_status contest_profile(struct contest *contest, double seconds, double *
     if (status == COLLAGE_OK)
         status = run_for(contest, seconds, 1, &count, error);
     for (uint32_t k = 0; k < steps && status == COLLAGE_OK; k++) {
-        double ns = session_step_profile(contest->session, k).decile_ns;
-        if (contest->step_ns[k] <= 0 || ns < contest->step_ns[k])
-            contest->step_ns[k] = ns;
-        *steps_ns += contest->step_ns[k];
+        double *found = &contest->step_ns[(size_t)k * PROFILES_MAX];
+        found[contest->profile_count % PROFILES_MAX] =
+            session_step_profile(contest->session, k).decile_ns;
+        size_t profiles = contest->profile_count + 1;
+        double ns;
+        if (!expected_minimum(found, profiles < PROFILES_MAX ? profiles : PROFILES_MAX,
+                              PASSES_OF_COST, &ns))
+            status = error_memory(error);
+        *steps_ns += ns;
     }
+    contest->profile_count++;
     struct error ignored = { 0 };
     (void)session_set_profiling(contest->session, false, &ignored);
     return status;

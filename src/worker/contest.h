@@ -35,9 +35,10 @@ collage_status contest_verify(struct contest *contest, double *worst, double *ru
 collage_status contest_round(struct contest *contest, double warm_seconds, double seconds,
                              size_t runs, double *median_ns, struct error *error);
 
-/* Of a plan: runs it for `seconds`, at least once, with each step timed. *steps_ns: the sum over
- * the steps of the lowest cost so far, a cost being the lower decile of a call, as when kernels are
- * measured. 0 for a library alone. */
+/* Of a plan: runs it for `seconds`, at least once, with each step timed. *steps_ns: the sum of the
+ * steps' costs over all profiles so far, found as costs of kernels are: a profile gives the lower
+ * decile of the step's calls, and of three profiles the lowest counts (of more: what the lowest of
+ * three is on average). 0 for a library alone. */
 collage_status contest_profile(struct contest *contest, double seconds, double *steps_ns,
                                struct error *error);
 

@@ -72,23 +72,31 @@ static inline void network_compute(struct network *network)
     }
 }
 
-/* Takes over the graph. */
-static inline void network_make(struct network *network, struct graph *graph)
+/* The whole graph as a region and as the plugin sees it. */
+static inline struct region network_subgraph(struct arena *arena, const struct graph *graph,
+                                             const collage_subgraph **subgraph)
 {
     struct error error = { 0 };
     struct graph_uses uses;
     struct region region;
-    *network = (struct network){ .graph = graph, .arena = arena_create() };
-    assert_non_null(network->arena);
-    node_id *nodes = arena_array(network->arena, graph->node_count, sizeof *nodes);
+    node_id *nodes = arena_array(arena, graph->node_count, sizeof *nodes);
     assert_non_null(nodes);
     for (size_t n = 0; n < graph->node_count; n++)
         nodes[n] = (node_id)n;
     ASSERT_OK(graph_uses_build(graph, &uses, &error), error);
-    ASSERT_OK(region_make(network->arena, graph, &uses, nodes, (uint32_t)graph->node_count, &region,
-                          &error),
+    ASSERT_OK(region_make(arena, graph, &uses, nodes, (uint32_t)graph->node_count, &region, &error),
               error);
-    ASSERT_OK(subgraph_make(network->arena, graph, &region, &network->subgraph, &error), error);
+    ASSERT_OK(subgraph_make(arena, graph, &region, subgraph, &error), error);
+    graph_uses_free(&uses);
+    return region;
+}
+
+/* Takes over the graph. */
+static inline void network_make(struct network *network, struct graph *graph)
+{
+    *network = (struct network){ .graph = graph, .arena = arena_create() };
+    assert_non_null(network->arena);
+    const struct region region = network_subgraph(network->arena, graph, &network->subgraph);
     network_allocate(network);
     network_compute(network);
     assert_true(region.input_count <= NETWORK_PORTS && region.output_count <= NETWORK_PORTS);
@@ -96,7 +104,6 @@ static inline void network_make(struct network *network, struct graph *graph)
         network->inputs[k] = network->values[region.inputs[k]].data;
     for (uint32_t k = 0; k < region.output_count; k++)
         network->expected[k] = &network->values[region.outputs[k]];
-    graph_uses_free(&uses);
 }
 
 /* Constants that the text does not spell out get example values. */

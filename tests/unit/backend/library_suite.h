@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "canon/canon.h"
 #include "onnx/onnx.h"
+#include "unit/onnx/networks.h"
 
 #define PLUGINS COLLAGE_BUILD_DIR "/lib/plugins"
 #define PLUGIN  PLUGINS "/collage_" LIBRARY ".so"
@@ -205,6 +207,32 @@ static void check_whole_network(const char *name)
     registry_destroy(registry);
 }
 
+/* Otherwise the library would be missing among those alone, and nobody would notice. */
+static void test_takes_all_networks_whole(void **state)
+{
+    (void)state;
+    struct registry *registry = make_registry();
+    const collage_backend_api *api = registry->entries[find(registry)].api;
+    const collage_target target = registry_host_target(1);
+    for (size_t k = 0; k < NETWORK_COUNT; k++) {
+        char path[600];
+        struct graph *graph;
+        struct error error = { 0 };
+        struct arena *arena = arena_create();
+        const collage_subgraph *subgraph;
+        collage_message why = { "" };
+        network_sparse(network_names[k], path);
+        ASSERT_OK(onnx_import(path, NULL, 0, &graph, &error), error);
+        ASSERT_OK(canon_run(graph, &error), error);
+        network_subgraph(arena, graph, &subgraph);
+        if (!api->supports(subgraph, &target, &why))
+            fail_msg("%s: %s", network_names[k], why.text);
+        graph_destroy(graph);
+        arena_destroy(arena);
+    }
+    registry_destroy(registry);
+}
+
 static void test_tiny_cnn(void **state)
 {
     (void)state;
@@ -342,6 +370,7 @@ static int run_library_suite(void)
         cmocka_unit_test(test_small_graphs),
         cmocka_unit_test(test_two_kernels_in_turns),
         cmocka_unit_test(test_no_spinning_after_a_run),
+        cmocka_unit_test(test_takes_all_networks_whole),
         cmocka_unit_test(test_tiny_cnn),
         cmocka_unit_test(test_tiny_transformer),
         cmocka_unit_test(test_standalone_mismatch),

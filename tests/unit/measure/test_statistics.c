@@ -56,6 +56,25 @@ static void test_order_statistics(void **state)
     }
 }
 
+static void test_expected_minimum(void **state)
+{
+    (void)state;
+    const double samples[] = { 5, 1, 4, 2, 3 };
+    double mean;
+    assert_true(expected_minimum(samples, 5, 5, &mean));
+    assert_near(mean, 1, close_enough);
+    assert_true(expected_minimum(samples, 5, 9, &mean));
+    assert_near(mean, 1, close_enough);
+    assert_true(expected_minimum(samples, 5, 1, &mean));
+    assert_near(mean, 3, close_enough);
+    /* All ten ways to draw three of five: 1 is the lowest of six, 2 of three, 3 of one. */
+    assert_true(expected_minimum(samples, 5, 3, &mean));
+    assert_near(mean, 1.5, close_enough);
+    assert_true(expected_minimum(NULL, 0, 3, &mean));
+    assert_near(mean, 0, close_enough);
+    assert_near(samples[0], 5, 0);
+}
+
 static void test_input_is_not_sorted_in_place(void **state)
 {
     (void)state;
@@ -120,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_order_statistics),
+        cmocka_unit_test(test_expected_minimum),
         cmocka_unit_test(test_input_is_not_sorted_in_place),
         cmocka_unit_test(test_paired_ratio),
         cmocka_unit_test(test_interval_covers_one_for_equals),

@@ -33,6 +33,15 @@ static const struct race races[] = {
     { { 0, 0 }, { 0, 0 }, 2, SIZE_MAX, "all crashed" },
 };
 
+/* A mix, a session, an op-level library alone: who needs which proof. */
+static const struct race proofs_differ[] = {
+    { { 99, 100, 90 }, { 0.2, 0.01, 0.2 }, 3, 1, "plans that lead by less than the noise" },
+    { { 120, 100, 99.5 }, { 0.01, 0.01, 0.01 }, 3, 2, "an op-level library is not slower" },
+    { { 99.2, 100, 99 }, { 0.002, 0.002, 0.002 }, 3, 2, "the simpler of two that are as good" },
+    { { 90, 100, 95 }, { 0.01, 0.01, 0.01 }, 3, 0, "the mix is faster than all who show less" },
+    { { 98, 0, 100 }, { 0.2, 0, 0.01 }, 3, 2, "no session finished: the op-level library" },
+};
+
 static void fill_samples(const struct race *race, size_t c, double *samples,
                          struct contestant *contestant)
 {
@@ -49,29 +58,35 @@ static void fill_samples(const struct race *race, size_t c, double *samples,
     contestant->sample_count = ROUNDS;
 }
 
+static void check_winner(const struct race *race, enum proof *proofs)
+{
+    static double samples[MOST][ROUNDS];
+    static struct plan any; /* only whether there is one counts */
+    struct contestant contestants[MOST] = { { 0 } };
+    struct plan *plans[MOST];
+    for (size_t c = 0; c < race->count; c++) {
+        plans[c] = &any;
+        fill_samples(race, c, samples[c], &contestants[c]);
+    }
+    struct optimizer optimizer = { .contestants = contestants,
+                                   .plans = plans,
+                                   .proofs = proofs,
+                                   .contestant_count = race->count };
+    struct error error = { 0 };
+    size_t winner = 99;
+    assert_int_equal(optimizer_find_winner(&optimizer, &winner, &error), COLLAGE_OK);
+    if (winner != race->winner)
+        fail_msg("%s: contestant %zu won", race->what, winner);
+}
+
 static void the_mix_must_prove_itself(void **state)
 {
     (void)state;
-    for (size_t r = 0; r < sizeof races / sizeof *races; r++) {
-        const struct race *race = &races[r];
-        static double samples[MOST][ROUNDS];
-        static struct plan any; /* only whether there is one counts */
-        struct contestant contestants[MOST] = { { 0 } };
-        struct plan *plans[MOST];
-        for (size_t c = 0; c < race->count; c++) {
-            plans[c] = &any;
-            fill_samples(race, c, samples[c], &contestants[c]);
-        }
-        struct optimizer optimizer = { .contestants = contestants,
-                                       .plans = plans,
-                                       .mixes = (bool[MOST]){ true },
-                                       .contestant_count = race->count };
-        struct error error = { 0 };
-        size_t winner = 99;
-        assert_int_equal(optimizer_find_winner(&optimizer, &winner, &error), COLLAGE_OK);
-        if (winner != race->winner)
-            fail_msg("%s: contestant %zu won", race->what, winner);
-    }
+    for (size_t r = 0; r < sizeof races / sizeof *races; r++)
+        check_winner(&races[r], (enum proof[MOST]){ PROOF_FASTER });
+    for (size_t r = 0; r < sizeof proofs_differ / sizeof *proofs_differ; r++)
+        check_winner(&proofs_differ[r],
+                     (enum proof[MOST]){ PROOF_FASTER, PROOF_NONE, PROOF_NOT_SLOWER });
 }
 
 /* Whether another round is wanted, and who rests from now on. */
