@@ -81,32 +81,20 @@ bool summary_of(const double *samples, size_t count, struct summary *out)
     return true;
 }
 
-bool expected_minimum(const double *samples, size_t count, size_t draws, double *out)
+bool lowest_decile(const double *samples, size_t count, size_t parts, double *out)
 {
     *out = 0;
-    if (count == 0 || draws == 0)
-        return true;
-    if (count > SIZE_MAX / sizeof *samples)
-        return false;
-    double *sorted = memory_alloc(count * sizeof *sorted);
-    if (!sorted)
-        return false;
-    memcpy(sorted, samples, count * sizeof *sorted);
-    sort_doubles(sorted, count);
-    if (count <= draws) {
-        *out = sorted[0];
-        memory_free(sorted);
-        return true;
+    bool first = true;
+    for (size_t p = 0; p < parts; p++) {
+        size_t begin = count * p / parts, end = count * (p + 1) / parts;
+        struct summary part;
+        if (begin == end)
+            continue;
+        if (!summary_of(samples + begin, end - begin, &part))
+            return false;
+        *out = first || part.decile < *out ? part.decile : *out;
+        first = false;
     }
-    /* The k-th lowest is the minimum if it is drawn, and the others are from those above it:
-     * C(count - 1 - k, draws - 1) of C(count, draws) ways. */
-    double probability = (double)draws / (double)count;
-    for (size_t k = 0; k + draws <= count; k++) {
-        *out += probability * sorted[k];
-        double above = (double)(count - 1 - k);
-        probability *= (above - (double)(draws - 1)) / above;
-    }
-    memory_free(sorted);
     return true;
 }
 

@@ -16,10 +16,10 @@ struct summary {
 /* Sorts a copy; count 0 gives zeros. False if out of memory. */
 bool summary_of(const double *samples, size_t count, struct summary *out);
 
-/* What the lowest of `draws` of these samples is on average: with so few draws, the chance of
- * having met a quiet moment is the same however many samples there are. No more samples than draws:
- * the minimum. False if out of memory. */
-bool expected_minimum(const double *samples, size_t count, size_t draws, double *out);
+/* Of samples in the order in which they were taken: in each of `parts` equal stretches the lower
+ * decile; the lowest of these. So is a cost found that is measured so many times. No samples: 0.
+ * False if out of memory. */
+bool lowest_decile(const double *samples, size_t count, size_t parts, double *out);
 
 /* Median of a[k] / b[k] with a 95 % bootstrap confidence interval (percentile method, 2000
  * resamples, fixed seed). */

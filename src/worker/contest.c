@@ -12,7 +12,7 @@
 
 enum {
     RUNS_MAX = 4096,
-    PROFILES_MAX = 64,
+    PROFILES_MAX = 600,
     PASSES_OF_COST = 3 /* a kernel that matters is measured so often; the lowest counts */
 };
 
@@ -316,8 +316,8 @@ collage_status contest_profile(struct contest *contest, double seconds, double *
             session_step_profile(contest->session, k).decile_ns;
         size_t profiles = contest->profile_count + 1;
         double ns;
-        if (!expected_minimum(found, profiles < PROFILES_MAX ? profiles : PROFILES_MAX,
-                              PASSES_OF_COST, &ns))
+        if (!lowest_decile(found, profiles < PROFILES_MAX ? profiles : PROFILES_MAX,
+                           PASSES_OF_COST, &ns))
             status = error_memory(error);
         *steps_ns += ns;
     }

@@ -56,23 +56,22 @@ static void test_order_statistics(void **state)
     }
 }
 
-static void test_expected_minimum(void **state)
+static void test_lowest_decile(void **state)
 {
     (void)state;
-    const double samples[] = { 5, 1, 4, 2, 3 };
-    double mean;
-    assert_true(expected_minimum(samples, 5, 5, &mean));
-    assert_near(mean, 1, close_enough);
-    assert_true(expected_minimum(samples, 5, 9, &mean));
-    assert_near(mean, 1, close_enough);
-    assert_true(expected_minimum(samples, 5, 1, &mean));
-    assert_near(mean, 3, close_enough);
-    /* All ten ways to draw three of five: 1 is the lowest of six, 2 of three, 3 of one. */
-    assert_true(expected_minimum(samples, 5, 3, &mean));
-    assert_near(mean, 1.5, close_enough);
-    assert_true(expected_minimum(NULL, 0, 3, &mean));
-    assert_near(mean, 0, close_enough);
-    assert_near(samples[0], 5, 0);
+    double samples[60], lowest;
+    for (size_t k = 0; k < 60; k++)
+        samples[k] = (double)(100 * (2 - k / 20) + k % 20); /* 200.., 100.., 0.. */
+    assert_true(lowest_decile(samples, 60, 3, &lowest));
+    assert_near(lowest, 1, close_enough); /* the decile of 0..19 */
+    assert_true(lowest_decile(samples, 60, 1, &lowest));
+    assert_near(lowest, 5, close_enough);
+    assert_true(lowest_decile(samples, 40, 2, &lowest));
+    assert_near(lowest, 101, close_enough);
+    assert_true(lowest_decile(samples, 2, 3, &lowest)); /* fewer samples than parts */
+    assert_near(lowest, 200, close_enough);
+    assert_true(lowest_decile(NULL, 0, 3, &lowest));
+    assert_near(lowest, 0, close_enough);
 }
 
 static void test_input_is_not_sorted_in_place(void **state)
@@ -139,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_order_statistics),
-        cmocka_unit_test(test_expected_minimum),
+        cmocka_unit_test(test_lowest_decile),
         cmocka_unit_test(test_input_is_not_sorted_in_place),
         cmocka_unit_test(test_paired_ratio),
         cmocka_unit_test(test_interval_covers_one_for_equals),
