@@ -6,12 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "tensor/tensor.h"
 
-enum {
-    EXACT_LIMIT = 20, /* Conover: the normal approximation is good beyond 20 */
-    RESAMPLES = 2000
-};
+enum { EXACT_LIMIT = 20 }; /* Conover: the normal approximation is good beyond 20 */
 
 static const double tail = 0.025;           /* on each side of a 95 % interval */
 static const double normal_quantile = 1.96; /* of 1 - tail */
@@ -98,19 +94,6 @@ bool lowest_decile(const double *samples, size_t count, size_t parts, double *ou
     return true;
 }
 
-/* The medians of RESAMPLES samples drawn with replacement, sorted. */
-static void bootstrap_medians(const double *ratios, size_t count, double *drawn, double *medians)
-{
-    uint64_t state = 0x636f6c6c616765; /* fixed: equal samples give equal intervals */
-    for (size_t r = 0; r < RESAMPLES; r++) {
-        for (size_t k = 0; k < count; k++)
-            drawn[k] = ratios[splitmix64(&state) % count];
-        sort_doubles(drawn, count);
-        medians[r] = median_of_sorted(drawn, count);
-    }
-    sort_doubles(medians, RESAMPLES);
-}
-
 bool paired_ratio(const double *a, const double *b, size_t count, struct summary *out)
 {
     *out = (struct summary){ 0 };
@@ -119,24 +102,11 @@ bool paired_ratio(const double *a, const double *b, size_t count, struct summary
     if (count > SIZE_MAX / sizeof *a)
         return false;
     double *ratios = memory_alloc(count * sizeof *ratios);
-    double *drawn = memory_alloc(count * sizeof *drawn);
-    double *medians = memory_alloc(RESAMPLES * sizeof *medians);
-    bool ok = ratios && drawn && medians;
-    if (ok) {
-        for (size_t k = 0; k < count; k++)
-            ratios[k] = a[k] / b[k];
-        bootstrap_medians(ratios, count, drawn, medians);
-        sort_doubles(ratios, count);
-        size_t outside = (size_t)(RESAMPLES * tail);
-        *out = (struct summary){ .count = count,
-                                 .minimum = ratios[0],
-                                 .decile = decile_of_sorted(ratios, count),
-                                 .median = median_of_sorted(ratios, count),
-                                 .low = medians[outside],
-                                 .high = medians[RESAMPLES - 1 - outside] };
-    }
+    if (!ratios)
+        return false;
+    for (size_t k = 0; k < count; k++)
+        ratios[k] = a[k] / b[k];
+    bool fine = summary_of(ratios, count, out);
     memory_free(ratios);
-    memory_free(drawn);
-    memory_free(medians);
-    return ok;
+    return fine;
 }

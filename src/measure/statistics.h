@@ -21,8 +21,7 @@ bool summary_of(const double *samples, size_t count, struct summary *out);
  * False if out of memory. */
 bool lowest_decile(const double *samples, size_t count, size_t parts, double *out);
 
-/* Median of a[k] / b[k] with a 95 % bootstrap confidence interval (percentile method, 2000
- * resamples, fixed seed). */
+/* Of the ratios a[k] / b[k]. */
 bool paired_ratio(const double *a, const double *b, size_t count, struct summary *out);
 
 #endif

@@ -102,7 +102,7 @@ static collage_status measure_one(struct optimizer *optimizer, candidate_id id, 
     if (candidate->backend == REGISTRY_REFERENCE)
         conditions.limit_seconds /= 5;
     else if (rank_of(optimizer, candidate) == RANK_WHOLE)
-        conditions.limit_seconds *= 5; /* few, and much depends on them */
+        conditions.limit_seconds *= 15; /* few, and much depends on them */
     collage_status status = optimizer_need_worker(optimizer, error);
     if (status != COLLAGE_OK)
         return status;

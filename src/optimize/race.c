@@ -21,8 +21,10 @@ static bool on_round(void *user, size_t round, size_t rounds)
  * this.
  */
 static const double narrow = 0.03;
-/* A contestant that is so much slower for sure takes no part any more. */
-static const double hopeless = 1.25;
+/* Who is so much slower than the leader for sure rests: the others get more rounds. Where one is to
+ * be chosen, and where all are to be compared. */
+static const double hopeless = 1.05, clear = 1.1;
+enum { ROUNDS_BEFORE_REST = 15 };
 /* Of the time for the race: enough if all is clear, and the most if it is not. */
 static const double shortest = 0.25, longest = 2;
 /* Seconds: a race of no length only verifies. */
@@ -44,7 +46,7 @@ static size_t find_leader(const struct contestant *contestants, size_t count)
     return leader;
 }
 
-bool race_is_open(struct contestant *contestants, size_t count)
+bool race_is_open(struct contestant *contestants, size_t count, double far_behind)
 {
     size_t leader = find_leader(contestants, count);
     bool open = false;
@@ -54,7 +56,8 @@ bool race_is_open(struct contestant *contestants, size_t count)
             continue;
         if (!contestant_ratio(&contestants[k], &contestants[leader], &ratio))
             return false; /* out of memory: the race ends early */
-        contestants[k].rests = ratio.low > hopeless;
+        contestants[k].rests =
+            ratio.low > far_behind && contestants[k].sample_count >= ROUNDS_BEFORE_REST;
         open = open || (ratio.low <= 1 && ratio.high - ratio.low > narrow);
     }
     return open;
@@ -63,10 +66,13 @@ bool race_is_open(struct contestant *contestants, size_t count)
 static bool wants_more(void *user, double spent)
 {
     const struct optimizer *optimizer = user;
-    double seconds = optimizer->settings.race_seconds;
-    return spent < shortest * seconds ||
-           (spent < longest * seconds &&
-            race_is_open(optimizer->contestants, optimizer->contestant_count));
+    const double seconds = optimizer->settings.race_seconds;
+    const bool compares = optimizer->settings.race_anew;
+    const bool open = race_is_open(optimizer->contestants, optimizer->contestant_count,
+                                   compares ? clear : hopeless);
+    /* A comparison that was asked for takes the time that was asked for. */
+    return spent < (compares ? 1 : shortest) * seconds ||
+           (!compares && open && spent < longest * seconds);
 }
 
 static collage_status run_race(struct optimizer *optimizer, struct error *error)
@@ -80,10 +86,9 @@ static collage_status run_race(struct optimizer *optimizer, struct error *error)
     /* The measuring worker's threads must not disturb the race. */
     worker_destroy(optimizer->worker);
     optimizer->worker = NULL;
-    /* A comparison that was asked for takes the time that was asked for. */
     const struct race_rules rules = { .seconds = settings->race_seconds,
                                       .progress = on_round,
-                                      .more = settings->race_anew ? NULL : wants_more,
+                                      .more = wants_more,
                                       .profile = settings->race_seconds >= worth_profiling,
                                       .user = optimizer };
     status = race_run(&setup, settings->registry, optimizer->contestants,

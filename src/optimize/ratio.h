@@ -16,8 +16,9 @@ static inline bool contestant_ratio(const struct contestant *a, const struct con
 
 /*
  * Is it still open who is the fastest? Not if each other's time over the leader's is above 1 with
- * its whole 95 % interval, or known within 3 %. Those who are far behind are sent to rest.
+ * its whole 95 % interval, or known within 3 %. Who is behind by `far_behind` (1.05: 5 %) for sure
+ * is sent to rest.
  */
-bool race_is_open(struct contestant *contestants, size_t count);
+bool race_is_open(struct contestant *contestants, size_t count, double far_behind);
 
 #endif

@@ -78,6 +78,14 @@ static collage_status become_plan(struct optimizer *optimizer, size_t index, boo
 
 static const double not_slower = 1.02;
 
+/* What the ratio is below with 95 %: its interval has as much on the other side, and ratios are
+ * spread as logarithms of a normal distribution roughly are. */
+static double upper_bound(const struct summary *ratio)
+{
+    static const double one_sided = 1.645 / 1.96;
+    return ratio->median * pow(ratio->high / ratio->median, one_sided);
+}
+
 /* Time of the contestant over that of the best so far: does it show what it must? */
 static bool is_proved(enum proof proof, const struct summary *ratio)
 {
@@ -85,7 +93,7 @@ static bool is_proved(enum proof proof, const struct summary *ratio)
     case PROOF_NONE:
         return ratio->median < 1;
     case PROOF_NOT_SLOWER:
-        return ratio->median < 1 && ratio->high <= not_slower;
+        return ratio->median < 1 && upper_bound(ratio) <= not_slower;
     case PROOF_FASTER:
         break;
     }
@@ -113,7 +121,7 @@ static collage_status find_best(struct optimizer *optimizer, enum proof proof, s
             (*winner != SIZE_MAX &&
              !contestant_ratio(&contestants[k], &contestants[*winner], &over_winner)))
             return error_memory(error);
-        if (over_best.median < 1 && is_proved(proof, &over_winner))
+        if (over_best.median < 1 && (*winner == SIZE_MAX || is_proved(proof, &over_winner)))
             best = k;
     }
     *winner = best;

@@ -316,8 +316,8 @@ collage_status contest_profile(struct contest *contest, double seconds, double *
             session_step_profile(contest->session, k).decile_ns;
         size_t profiles = contest->profile_count + 1;
         double ns;
-        if (!lowest_decile(found, profiles < PROFILES_MAX ? profiles : PROFILES_MAX,
-                           PASSES_OF_COST, &ns))
+        if (!lowest_decile(found, profiles < PROFILES_MAX ? profiles : PROFILES_MAX, PASSES_OF_COST,
+                           &ns))
             status = error_memory(error);
         *steps_ns += ns;
     }
