@@ -37,6 +37,14 @@ static inline bool operator_refuse(collage_message *why, const collage_node *nod
     return false;
 }
 
+static inline bool operator_has_attribute(const collage_node *node, const char *name)
+{
+    for (uint32_t k = 0; k < node->attribute_count; k++)
+        if (strcmp(node->attributes[k].name, name) == 0)
+            return true;
+    return false;
+}
+
 static inline bool operator_has_type(uint32_t types, collage_dtype dtype)
 {
     return (uint32_t)dtype < 32 && types >> (uint32_t)dtype & 1u;

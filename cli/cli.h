@@ -32,8 +32,9 @@ struct command {
     int (*run)(const void *settings, const struct operands *operands);
 };
 
-extern const struct command command_weights, command_optimize, command_run, command_verify,
-    command_bench, command_bench_ops, command_inspect, command_backends, command_show;
+extern const struct command command_costs, command_weights, command_optimize, command_run,
+    command_verify, command_bench, command_bench_ops, command_inspect, command_backends,
+    command_show;
 
 /* One line on standard error: "collage: ...", or "collage COMMAND: ..." if command is not NULL. */
 void complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

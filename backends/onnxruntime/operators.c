@@ -14,12 +14,41 @@ enum {
     ANY = NUMBERS | BOOL | 1u << COLLAGE_UINT8 | 1u << COLLAGE_INT8
 };
 
-static bool takes_layout(const collage_subgraph *subgraph, const collage_node *node,
+static bool takes_lstm(const collage_subgraph *subgraph, const collage_node *node,
+                       collage_message *why)
+{
+    (void)subgraph;
+    if (operator_has_attribute(node, "clip"))
+        return operator_refuse(why, node, "it clips in other places");
+    return collage_node_int(node, "layout", 0) == 0 ||
+           operator_refuse(why, node, "there is a kernel for layout 0 only");
+}
+
+static bool takes_resize(const collage_subgraph *subgraph, const collage_node *node,
                          collage_message *why)
 {
     (void)subgraph;
-    return collage_node_int(node, "layout", 0) == 0 ||
-           operator_refuse(why, node, "there is a kernel for layout 0 only");
+    return strcmp(collage_node_string(node, "coordinate_transformation_mode", "half_pixel"),
+                  "tf_crop_and_resize") != 0 ||
+           operator_refuse(why, node, "it fills in where the crop still has elements");
+}
+
+/* Of real numbers, with the sign of the divisor, it is of a newer operator set. */
+static bool takes_mod(const collage_subgraph *subgraph, const collage_node *node,
+                      collage_message *why)
+{
+    collage_dtype dtype = subgraph->values[node->inputs[0]]->dtype;
+    bool real = dtype == COLLAGE_FLOAT32 || dtype == COLLAGE_FLOAT64;
+    return !real || collage_node_int(node, "fmod", 0) != 0 ||
+           operator_refuse(why, node, "of real numbers only with fmod");
+}
+
+static bool takes_space_to_depth(const collage_subgraph *subgraph, const collage_node *node,
+                                 collage_message *why)
+{
+    (void)subgraph;
+    return strcmp(collage_node_string(node, "mode", "DCR"), "DCR") == 0 ||
+           operator_refuse(why, node, "the mode 'CRD' is unknown to it");
 }
 
 /* The types that kernels exist for. Sorted by name. */
@@ -70,7 +99,7 @@ static const struct operator_row operator_rows[] = {
     { "HardSwish", F32, 0, NULL },
     { "Identity", ANY, 0, NULL },
     { "InstanceNormalization", F32, 0, NULL },
-    { "LSTM", FLOATS, 0, takes_layout },
+    { "LSTM", FLOATS, 0, takes_lstm },
     { "LayerNormalization", F32, 0, NULL },
     { "LeakyRelu", F32, 0, NULL },
     { "Less", NUMBERS, 0, NULL },
@@ -83,7 +112,7 @@ static const struct operator_row operator_rows[] = {
     { "Mean", F32, 0, NULL },
     { "Min", NUMBERS, 0, NULL },
     { "Mish", F32, 0, NULL },
-    { "Mod", NUMBERS, 0, NULL },
+    { "Mod", NUMBERS, 0, takes_mod },
     { "Mul", NUMBERS, 0, NULL },
     { "Neg", NUMBERS, 0, NULL },
     { "Not", BOOL, 0, NULL },
@@ -106,7 +135,7 @@ static const struct operator_row operator_rows[] = {
     { "ReduceSumSquare", FLOATS | I32, 0, NULL },
     { "Relu", FLOATS | I32, 0, NULL },
     { "Reshape", ANY, 0, NULL },
-    { "Resize", F32, 0, NULL },
+    { "Resize", F32, 0, takes_resize },
     { "Round", FLOATS, 0, NULL },
     { "Selu", F32, 0, NULL },
     { "Shape", ANY, 0, NULL },
@@ -119,7 +148,7 @@ static const struct operator_row operator_rows[] = {
     { "Softmax", FLOATS, 0, NULL },
     { "Softplus", F32, 0, NULL },
     { "Softsign", F32, 0, NULL },
-    { "SpaceToDepth", FLOATS, 0, NULL },
+    { "SpaceToDepth", FLOATS, 0, takes_space_to_depth },
     { "Split", ANY, 0, NULL },
     { "Sqrt", FLOATS, 0, NULL },
     { "Squeeze", ANY, 0, NULL },

@@ -50,6 +50,13 @@ static bool takes_lstm(const collage_subgraph *subgraph, const collage_node *nod
 {
     if (node_input(subgraph, node, 7))
         return operator_refuse(why, node, "it ignores peepholes");
+    static const char *const unknown[] = { "activations", "activation_alpha", "activation_beta",
+                                           "clip", "input_forget" };
+    for (size_t k = 0; k < sizeof unknown / sizeof *unknown; k++)
+        if (operator_has_attribute(node, unknown[k]))
+            return operator_refuse(why, node, "only with the usual activations");
+    if (node_input(subgraph, node, 4))
+        return operator_refuse(why, node, "only of whole sequences");
     return collage_node_int(node, "layout", 0) == 0 ||
            operator_refuse(why, node, "only in layout 0");
 }
@@ -107,15 +114,30 @@ static bool takes_resize(const collage_subgraph *subgraph, const collage_node *n
     if (strcmp(collage_node_string(node, "mode", "nearest"), "cubic") == 0)
         return operator_refuse(why, node,
                                "'cubic' is wrong for some shapes and ignores exclude_outside");
-    return strcmp(collage_node_string(node, "coordinate_transformation_mode", "half_pixel"),
-                  "half_pixel_symmetric") != 0 ||
-           operator_refuse(why, node, "half_pixel_symmetric is unknown to it");
+    const char *how = collage_node_string(node, "coordinate_transformation_mode", "half_pixel");
+    if (strcmp(how, "half_pixel_symmetric") == 0 || strcmp(how, "tf_crop_and_resize") == 0)
+        return operator_refuse(why, node, "this coordinate_transformation_mode is unknown to it");
+    if (collage_node_int(node, "antialias", 0) != 0)
+        return operator_refuse(why, node, "it ignores antialias");
+    return strcmp(collage_node_string(node, "keep_aspect_ratio_policy", "stretch"), "stretch") ==
+               0 ||
+           operator_refuse(why, node, "it ignores keep_aspect_ratio_policy");
+}
+
+static bool takes_space_to_depth(const collage_subgraph *subgraph, const collage_node *node,
+                                 collage_message *why)
+{
+    (void)subgraph;
+    return strcmp(collage_node_string(node, "mode", "DCR"), "DCR") == 0 ||
+           operator_refuse(why, node, "the mode 'CRD' is unknown to it");
 }
 
 static bool takes_pool(const collage_subgraph *subgraph, const collage_node *node,
                        collage_message *why)
 {
     (void)subgraph;
+    if (node->output_count > 1)
+        return operator_refuse(why, node, "it counts indices in another way");
     return collage_node_int(node, "ceil_mode", 0) == 0 ||
            operator_refuse(why, node, "it rounds sizes up in another way");
 }
@@ -215,7 +237,7 @@ static const struct operator_row operator_rows[] = {
     { "Softmax", F32, 0, NULL },
     { "Softplus", F32, 0, NULL },
     { "Softsign", F32, 0, NULL },
-    { "SpaceToDepth", F32, 0, NULL },
+    { "SpaceToDepth", F32, 0, takes_space_to_depth },
     { "Split", ANY, 0, takes_split },
     { "Sqrt", F32, 0, NULL },
     { "Squeeze", ANY, 0, NULL },

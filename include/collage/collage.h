@@ -340,6 +340,18 @@ COLLAGE_API collage_status collage_bench_operators(collage_context *context,
                                                    collage_format format, collage_write_fn write,
                                                    void *user);
 
+/*
+ * The measured costs of the context's cache directory as text (one JSON object a line,
+ * docs/measuring.md), to use them elsewhere: each says for which machine, library and conditions it
+ * holds. Export writes the file, all or nothing. Import takes costs in, all or none; those that are
+ * there already stay unless `replace`. The file may come from anywhere: what does not fit is
+ * COLLAGE_ERROR_FORMAT and names the line. *count: how many were written or taken. Since 0.1.
+ */
+COLLAGE_API collage_status collage_costs_export(collage_context *context, const char *path,
+                                                uint64_t *count);
+COLLAGE_API collage_status collage_costs_import(collage_context *context, const char *path,
+                                                bool replace, uint64_t *count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -85,6 +85,23 @@ static void set_attribute(Onnx__AttributeProto *out, const collage_attribute *a)
     out->floats = as_data(a->floats);
 }
 
+/* The graph keeps a list of names as one string. */
+static void split_names(struct exporter *exporter, const collage_attribute *a,
+                        Onnx__AttributeProto *out)
+{
+    size_t count = 1;
+    for (const char *at = a->s; *at; at++)
+        count += *at == ',';
+    out->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS;
+    out->has_s = false;
+    out->strings = exporter_allocate(exporter, count, sizeof *out->strings);
+    for (const char *at = a->s; out->strings && out->n_strings < count;) {
+        size_t length = strcspn(at, ",");
+        out->strings[out->n_strings++] = (ProtobufCBinaryData){ length, as_data(at) };
+        at += length + 1; /* one beyond the end after the last, which is not looked at */
+    }
+}
+
 /* ONNX Runtime refuses two nodes of one name; a node without a name is fine. */
 static char *node_name(struct exporter *exporter, const collage_node *node)
 {
@@ -113,6 +130,8 @@ void exporter_add_node(struct exporter *exporter, const struct exporter_node *no
         return;
     for (uint32_t k = 0; k < node->attribute_count; k++) {
         set_attribute(&attributes[k], &node->attributes[k]);
+        if (attributes[k].has_s && strcmp(attributes[k].name, "activations") == 0)
+            split_names(exporter, &node->attributes[k], &attributes[k]);
         list[k] = &attributes[k];
     }
     onnx__node_proto__init(out);

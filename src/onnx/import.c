@@ -6,25 +6,31 @@
 #include <string.h>
 
 #include "graph/verify.h"
-#include "onnx/import_order.h"
-#include "onnx/importer.h"
+#include "onnx/draft.h"
+#include "onnx/scope.h"
 
 /* ---- the header ---- */
 
-static collage_status read_opset(struct importer *importer, struct error *error)
+collage_status importer_check_opset(const struct importer *importer, int64_t opset,
+                                    struct error *error)
 {
     enum { OLDEST_OPSET = 7 };
+    if (opset < OLDEST_OPSET || opset > OPS_OPSET)
+        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
+                         "'%s' uses opset %lld; opsets %d to %d are supported", importer->path,
+                         (long long)opset, OLDEST_OPSET, OPS_OPSET);
+    return COLLAGE_OK;
+}
+
+static collage_status read_opset(struct importer *importer, struct error *error)
+{
     const Onnx__ModelProto *model = importer->model;
     for (size_t k = 0; k < model->n_opset_import; k++) {
         const char *domain = message_string(model->opset_import[k]->domain);
         if (!domain[0] || strcmp(domain, "ai.onnx") == 0)
             importer->opset = model->opset_import[k]->version;
     }
-    if (importer->opset < OLDEST_OPSET || importer->opset > OPS_OPSET)
-        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
-                         "'%s' uses opset %lld; opsets %d to %d are supported", importer->path,
-                         (long long)importer->opset, OLDEST_OPSET, OPS_OPSET);
-    return COLLAGE_OK;
+    return importer_check_opset(importer, importer->opset, error);
 }
 
 static collage_status check_header(struct importer *importer, struct error *error)
@@ -32,10 +38,6 @@ static collage_status check_header(struct importer *importer, struct error *erro
     const Onnx__ModelProto *model = importer->model;
     if (!model->graph || !model->has_ir_version || model->n_opset_import == 0)
         return error_set(error, COLLAGE_ERROR_FORMAT, "'%s' is not an ONNX model", importer->path);
-    if (model->n_functions > 0)
-        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
-                         "'%s' has model-local functions, which are not supported: inline them",
-                         importer->path);
     if (model->graph->n_sparse_initializer > 0)
         return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
                          "'%s' has sparse initializers, which are not supported", importer->path);
@@ -68,31 +70,32 @@ static collage_status read_properties(struct importer *importer, struct error *e
 
 /* ---- the graph ---- */
 
-static collage_status read_initializers(struct importer *importer, struct error *error)
+/* A value that a function or a sub-graph made has a longer name in the graph than the model's
+ * output: it gets that one. An output that has been given out already is copied. */
+static collage_status name_output(struct importer *importer, const char *name,
+                                  const value_id *given, size_t given_count, value_id *id,
+                                  struct error *error)
 {
-    const Onnx__GraphProto *graph = importer->model->graph;
-    for (size_t k = 0; k < graph->n_initializer; k++) {
-        struct tensor tensor;
-        value_id id;
-        const char *name = message_string(graph->initializer[k]->name);
-        collage_status status =
-            importer_tensor(importer, graph->initializer[k], name, &tensor, error);
-        if (status == COLLAGE_OK)
-            status = importer_value(importer, name, VALUE_CONSTANT, &tensor, &id, error);
-        if (status != COLLAGE_OK)
-            return status;
+    struct value *value = &importer->graph->values[*id];
+    if (strcmp(value->name, name) == 0)
+        return COLLAGE_OK;
+    bool is_new = value->kind == VALUE_COMPUTED;
+    for (size_t k = 0; k < given_count; k++)
+        is_new = is_new && given[k] != *id;
+    if (is_new) {
+        value->name = arena_string(importer->graph->arena, name);
+        return value->name ? COLLAGE_OK : error_memory(error);
     }
-    return COLLAGE_OK;
-}
-
-static collage_status read_nodes(struct importer *importer, struct error *error)
-{
-    const Onnx__GraphProto *graph = importer->model->graph;
-    uint32_t *order;
-    collage_status status = import_order(graph, &importer->producers, &order, error);
-    for (size_t i = 0; status == COLLAGE_OK && i < graph->n_node; i++)
-        status = importer_node(importer, graph->node[order[i]], error);
-    memory_free(order);
+    value_id copy;
+    const char *copy_name = arena_string(importer->graph->arena, name);
+    if (!copy_name)
+        return error_memory(error);
+    const struct draft as_output = { .name = copy_name };
+    const struct draft_step step = { "Identity", id, 1, NULL, 0 };
+    collage_status status = draft_emit_step(importer, &as_output, &step, &copy, error);
+    if (status == COLLAGE_OK)
+        importer->graph->values[copy].name = copy_name;
+    *id = copy;
     return status;
 }
 
@@ -107,10 +110,11 @@ static collage_status read_outputs(struct importer *importer, struct error *erro
     collage_status status = COLLAGE_OK;
     for (size_t k = 0; status == COLLAGE_OK && k < graph->n_output; k++) {
         const char *name = message_string(graph->output[k]->name);
-        ids[k] = name_map_find(&importer->values, name);
-        if (ids[k] == NAME_MAP_NONE)
+        if (!scope_find(importer, name, &ids[k]) || ids[k] == GRAPH_NONE)
             status = error_set(error, COLLAGE_ERROR_FORMAT,
                                "the model's output '%s' is made by no node", name);
+        else
+            status = name_output(importer, name, ids, k, &ids[k], error);
     }
     if (status == COLLAGE_OK)
         status = graph_set_outputs(importer->graph, ids, (uint32_t)graph->n_output, error);
@@ -122,14 +126,18 @@ static collage_status import_all(struct importer *importer, const collage_shape 
                                  size_t shape_count, struct error *error)
 {
     collage_status status = check_header(importer, error);
+    if (status != COLLAGE_OK)
+        return status;
+    const Onnx__GraphProto *graph = importer->model->graph;
+    const struct body body = { graph->node, graph->n_node, graph->initializer,
+                               graph->n_initializer };
+    status = read_properties(importer, error);
     if (status == COLLAGE_OK)
-        status = read_properties(importer, error);
-    if (status == COLLAGE_OK)
-        status = read_initializers(importer, error);
+        status = scope_import_constants(importer, &body, error);
     if (status == COLLAGE_OK)
         status = importer_inputs(importer, shapes, shape_count, error);
     if (status == COLLAGE_OK)
-        status = read_nodes(importer, error);
+        status = scope_import_nodes(importer, &body, error);
     if (status == COLLAGE_OK)
         status = read_outputs(importer, error);
     if (status == COLLAGE_OK)
@@ -149,6 +157,7 @@ static void hand_over(struct importer *importer)
     external_close(&importer->external);
     name_map_free(&importer->values);
     name_map_free(&importer->producers);
+    name_map_free(&importer->inner_names);
 }
 
 static collage_status import_bytes(struct importer *importer, const void *bytes, size_t count,

@@ -1,9 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "onnx/contrib.h"
+#include "onnx/control_flow.h"
+#include "onnx/decompose.h"
+#include "onnx/functions.h"
 #include "onnx/importer.h"
 
-enum { ATTRIBUTE_LIMIT = 64, PORT_LIMIT = 65536, FOLD_BYTES = 64 * 1024 };
+enum {
+    ATTRIBUTE_LIMIT = 64,
+    PORT_LIMIT = 65536,
+    FOLD_BYTES = 64 * 1024,
+    NODES_LIMIT = 1 << 18 /* functions that call functions multiply */
+};
+
+/* Names in the graph, wherever they come from. */
+static bool is_taken(const struct importer *importer, const char *name)
+{
+    return name_map_find(&importer->values, name) != NAME_MAP_NONE ||
+           name_map_find(&importer->producers, name) != NAME_MAP_NONE ||
+           name_map_find(&importer->inner_names, name) != NAME_MAP_NONE;
+}
+
+/* A number to be tried behind a name: the small ones first, then such as were never tried, lest
+ * thousands of names with one beginning cost their square. */
+static unsigned next_number(struct importer *importer, unsigned tried)
+{
+    enum { SMALL = 8 };
+    return tried < SMALL ? tried + 1 : SMALL + ++importer->numbers_given;
+}
+
+/* What the graph calls a value that has this name in a function or a sub-graph. NULL: no memory. */
+static const char *graph_name(struct importer *importer, const char *name)
+{
+    struct arena *arena = importer->graph->arena;
+    const char *prefix = importer->scope->prefix;
+    const char *full = arena_format(arena, "%s%s", prefix, name);
+    for (unsigned n = 1; full && is_taken(importer, full); n = next_number(importer, n))
+        full = arena_format(arena, "%s%s_%u", prefix, name, n);
+    return full;
+}
 
 collage_status importer_value(struct importer *importer, const char *name, enum value_kind kind,
                               const struct tensor *tensor, value_id *out, struct error *error)
@@ -12,22 +48,33 @@ collage_status importer_value(struct importer *importer, const char *name, enum 
     *out = GRAPH_NONE;
     if (!name[0] || strlen(name) > NAME_LIMIT)
         return error_set(error, COLLAGE_ERROR_FORMAT, "a value has an empty or very long name");
-    if (name_map_find(&importer->values, name) != NAME_MAP_NONE)
-        return error_set(error, COLLAGE_ERROR_FORMAT, "value '%s' is defined twice", name);
-    value_id id = graph_add_value(importer->graph, name, kind, tensor);
-    if (id == GRAPH_NONE || !name_map_add(&importer->values, importer->graph->values[id].name, id))
+    const char *full = importer->scope ? graph_name(importer, name) : name;
+    if (!full)
         return error_memory(error);
-    *out = id;
-    return COLLAGE_OK;
+    value_id id = graph_add_value(importer->graph, full, kind, tensor);
+    if (id == GRAPH_NONE)
+        return error_memory(error);
+    const char *kept = importer->graph->values[id].name;
+    if (importer->scope && !name_map_add(&importer->inner_names, kept, id))
+        return error_memory(error);
+    collage_status status = scope_bind(importer, importer->scope ? name : kept, id, error);
+    *out = status == COLLAGE_OK ? id : GRAPH_NONE;
+    return status;
+}
+
+static bool is_used_here(const struct importer *importer, const char *name)
+{
+    const struct scope *scope = importer->scope;
+    return scope ? name_map_find(&scope->values, name) != NAME_MAP_NONE ||
+                       name_map_find(&scope->producers, name) != NAME_MAP_NONE
+                 : is_taken(importer, name);
 }
 
 const char *importer_fresh_name(struct importer *importer, const char *base, const char *what)
 {
     struct arena *arena = importer->graph->arena;
     const char *name = arena_format(arena, "%.200s.%s", base, what);
-    for (unsigned n = 1; name && (name_map_find(&importer->values, name) != NAME_MAP_NONE ||
-                                  name_map_find(&importer->producers, name) != NAME_MAP_NONE);
-         n++)
+    for (unsigned n = 1; name && is_used_here(importer, name); n = next_number(importer, n))
         name = arena_format(arena, "%.200s.%s_%u", base, what, n);
     return name;
 }
@@ -41,13 +88,30 @@ static collage_status wrong_type(const Onnx__AttributeProto *proto, struct error
                      message_string(proto->name), proto->has_type ? (int)proto->type : 0);
 }
 
-/* Contents keep pointing into the message; graph_add_node copies them. */
-static collage_status convert_attribute(const Onnx__AttributeProto *proto, collage_attribute *out,
-                                        struct error *error)
+/* In the message a text does not end with 0. */
+static collage_status convert_string(struct importer *importer, const Onnx__AttributeProto *proto,
+                                     collage_attribute *out, struct error *error)
 {
-    *out = (collage_attribute){ .name = message_string(proto->name) };
-    if (proto->ref_attr_name && proto->ref_attr_name[0])
-        return wrong_type(proto, error);
+    const size_t length = proto->s.len;
+    if (length >= UINT32_MAX || (length && memchr(proto->s.data, '\0', length)))
+        return error_set(error, COLLAGE_ERROR_FORMAT, "attribute '%s' is no text", out->name);
+    char *text = arena_alloc(importer->graph->arena, length + 1);
+    if (!text)
+        return error_memory(error);
+    if (length)
+        memcpy(text, proto->s.data, length);
+    out->kind = COLLAGE_ATTRIBUTE_STRING;
+    out->s = text;
+    out->count = (uint32_t)length;
+    return COLLAGE_OK;
+}
+
+/* Lists keep pointing into the message; graph_add_node copies them. */
+static collage_status convert_attribute(struct importer *importer,
+                                        const Onnx__AttributeProto *proto, const char *name,
+                                        collage_attribute *out, struct error *error)
+{
+    *out = (collage_attribute){ .name = name };
     if (proto->n_ints > UINT32_MAX / 8 || proto->n_floats > UINT32_MAX / 8)
         return error_set(error, COLLAGE_ERROR_UNSUPPORTED, "attribute '%s' is too long", out->name);
     switch (proto->has_type ? proto->type : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) {
@@ -60,12 +124,7 @@ static collage_status convert_attribute(const Onnx__AttributeProto *proto, colla
         out->f = proto->f;
         return COLLAGE_OK;
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING:
-        out->kind = COLLAGE_ATTRIBUTE_STRING;
-        out->s = proto->s.len ? (const char *)proto->s.data : "";
-        out->count = (uint32_t)proto->s.len;
-        if (proto->s.len > UINT32_MAX || memchr(out->s, '\0', proto->s.len))
-            return error_set(error, COLLAGE_ERROR_FORMAT, "attribute '%s' is no text", out->name);
-        return COLLAGE_OK;
+        return convert_string(importer, proto, out, error);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
         out->kind = COLLAGE_ATTRIBUTE_INTS;
         out->ints = proto->ints;
@@ -81,8 +140,8 @@ static collage_status convert_attribute(const Onnx__AttributeProto *proto, colla
     }
 }
 
-/* The activations of recurrent operators are a list of strings, which the graph does not know; the
- * default list is dropped. */
+/* The activations of recurrent operators are a list of strings. The default list is dropped, any
+ * other becomes one string of names with commas between. */
 static bool is_default_activations(const char *op_type, const Onnx__AttributeProto *proto)
 {
     static const struct {
@@ -107,6 +166,31 @@ static bool is_default_activations(const char *op_type, const Onnx__AttributePro
     return false;
 }
 
+static collage_status join_strings(struct importer *importer, const Onnx__AttributeProto *proto,
+                                   collage_attribute *out, struct error *error)
+{
+    enum { NAMES_LIMIT = 64, NAME_LIMIT = 64 };
+    char *text = arena_alloc(importer->graph->arena, (size_t)NAMES_LIMIT * NAME_LIMIT);
+    size_t length = 0;
+    if (!text)
+        return error_memory(error);
+    for (size_t k = 0; k < proto->n_strings; k++) {
+        const ProtobufCBinaryData *name = &proto->strings[k];
+        if (k >= NAMES_LIMIT || name->len == 0 || name->len >= NAME_LIMIT ||
+            memchr(name->data, '\0', name->len) || memchr(name->data, ',', name->len))
+            return error_set(error, COLLAGE_ERROR_FORMAT, "attribute '%s' is no list of names",
+                             out->name);
+        if (k > 0)
+            text[length++] = ',';
+        memcpy(text + length, name->data, name->len);
+        length += name->len;
+    }
+    *out = (collage_attribute){
+        .name = out->name, .kind = COLLAGE_ATTRIBUTE_STRING, .s = text, .count = (uint32_t)length
+    };
+    return COLLAGE_OK;
+}
+
 static collage_status convert_attributes(struct importer *importer, const Onnx__NodeProto *proto,
                                          struct draft *draft, struct error *error)
 {
@@ -118,14 +202,19 @@ static collage_status convert_attributes(struct importer *importer, const Onnx__
         return error_memory(error);
     for (size_t k = 0; k < proto->n_attribute; k++) {
         const char *name = message_string(proto->attribute[k]->name);
-        if (is_default_activations(draft->op_type, proto->attribute[k]))
+        const Onnx__AttributeProto *attribute = scope_attribute(importer, proto->attribute[k]);
+        /* A call that leaves an attribute out leaves it out of the operators that refer to it. */
+        if (!attribute || is_default_activations(draft->op_type, attribute))
             continue;
         for (uint32_t j = 0; j < draft->attribute_count; j++)
             if (strcmp(draft->attributes[j].name, name) == 0)
                 return error_set(error, COLLAGE_ERROR_FORMAT, "attribute '%s' is there twice",
                                  name);
-        collage_status status = convert_attribute(
-            proto->attribute[k], &draft->attributes[draft->attribute_count], error);
+        collage_attribute *to = &draft->attributes[draft->attribute_count];
+        to->name = name;
+        collage_status status = strcmp(name, "activations") == 0 && attribute->n_strings > 0
+                                    ? join_strings(importer, attribute, to, error)
+                                    : convert_attribute(importer, attribute, name, to, error);
         if (status != COLLAGE_OK)
             return status;
         draft->attribute_count++;
@@ -135,19 +224,10 @@ static collage_status convert_attributes(struct importer *importer, const Onnx__
 
 /* ---- Constant and ConstantOfShape: the operators with tensors in attributes ---- */
 
-static const Onnx__AttributeProto *find_attribute(const Onnx__NodeProto *proto, const char *name)
-{
-    for (size_t k = 0; k < proto->n_attribute; k++)
-        if (strcmp(message_string(proto->attribute[k]->name), name) == 0)
-            return proto->attribute[k];
-    return NULL;
-}
-
 /* The data keep pointing into the message where they are no tensor. */
 static collage_status constant_value(struct importer *importer, const Onnx__AttributeProto *a,
-                                     struct tensor *tensor, struct error *error)
+                                     const char *name, struct tensor *tensor, struct error *error)
 {
-    const char *name = message_string(a->name);
     const void *data = NULL;
     *tensor = (struct tensor){ 0 };
     if (strcmp(name, "value") == 0 && a->t)
@@ -179,7 +259,12 @@ static collage_status import_constant(struct importer *importer, const Onnx__Nod
     if (proto->n_attribute != 1 || proto->n_output != 1)
         return error_set(error, COLLAGE_ERROR_FORMAT,
                          "a Constant has one attribute and one output");
-    collage_status status = constant_value(importer, proto->attribute[0], &tensor, error);
+    const Onnx__AttributeProto *value = scope_attribute(importer, proto->attribute[0]);
+    if (!value)
+        return error_set(error, COLLAGE_ERROR_FORMAT,
+                         "it refers to an attribute that the function's call does not have");
+    const char *kind = message_string(proto->attribute[0]->name);
+    collage_status status = constant_value(importer, value, kind, &tensor, error);
     if (status != COLLAGE_OK)
         return status;
     return importer_value(importer, message_string(proto->output[0]), VALUE_CONSTANT, &tensor, &id,
@@ -191,7 +276,7 @@ static collage_status convert_constant_of_shape(struct importer *importer,
                                                 const Onnx__NodeProto *proto, struct draft *draft,
                                                 struct error *error)
 {
-    const Onnx__AttributeProto *value = find_attribute(proto, "value");
+    const Onnx__AttributeProto *value = scope_node_attribute(importer, proto, "value");
     struct tensor tensor = { .dtype = COLLAGE_FLOAT32 };
     if (draft->input_count != 1 || (value && !value->t))
         return error_set(error, COLLAGE_ERROR_FORMAT, "it takes one input and a tensor 'value'");
@@ -224,8 +309,8 @@ static collage_status find_inputs(struct importer *importer, const Onnx__NodePro
 {
     for (uint32_t k = 0; k < draft->input_count; k++) {
         const char *name = message_string(proto->input[k]);
-        draft->inputs[k] = name[0] ? name_map_find(&importer->values, name) : GRAPH_NONE;
-        if (name[0] && draft->inputs[k] == NAME_MAP_NONE)
+        draft->inputs[k] = GRAPH_NONE;
+        if (name[0] && !scope_find(importer, name, &draft->inputs[k]))
             return error_set(error, COLLAGE_ERROR_FORMAT,
                              "input '%s' is made by no node and is no input of the model", name);
     }
@@ -273,17 +358,27 @@ static collage_status convert_node(struct importer *importer, const Onnx__NodePr
                                    struct error *error)
 {
     struct draft draft;
+    const Onnx__FunctionProto *function = function_find(importer, proto);
+    if (function)
+        return function_inline(importer, function, proto, error);
     if (strcmp(proto->op_type, "Constant") == 0)
         return import_constant(importer, proto, error);
+    control_flow_fn control_flow = control_flow_find(proto->op_type);
+    if (control_flow)
+        return control_flow(importer, proto, error);
     collage_status status = make_draft(importer, proto, &draft, error);
     if (status != COLLAGE_OK)
         return status;
+    const char *domain = message_string(proto->domain);
     if (strcmp(proto->op_type, "ConstantOfShape") == 0)
         status = convert_constant_of_shape(importer, proto, &draft, error);
     else
         status = convert_attributes(importer, proto, &draft, error);
     if (status == COLLAGE_OK)
-        status = importer_upgrade(importer, &draft, error);
+        status = contrib_is_domain(domain) ? contrib_convert(importer, &draft, error)
+                                           : importer_upgrade(importer, &draft, error);
+    if (status == COLLAGE_OK)
+        status = decompose(importer, &draft, error);
     if (status != COLLAGE_OK)
         return status;
     if (!op_find(draft.op_type))
@@ -291,12 +386,23 @@ static collage_status convert_node(struct importer *importer, const Onnx__NodePr
     return importer_emit(importer, &draft, error);
 }
 
+bool onnx_knows_operator(const char *op_type)
+{
+    return op_find(op_type) || strcmp(op_type, "Constant") == 0 ||
+           strcmp(op_type, "ConstantOfShape") == 0 || control_flow_find(op_type) ||
+           decompose_knows(op_type) || importer_renames(op_type);
+}
+
 collage_status importer_node(struct importer *importer, const Onnx__NodeProto *proto,
                              struct error *error)
 {
     const char *domain = message_string(proto->domain);
-    if (!proto->op_type || (domain[0] && strcmp(domain, "ai.onnx") != 0))
+    bool known = !domain[0] || strcmp(domain, "ai.onnx") == 0 || contrib_is_domain(domain);
+    if (!proto->op_type || (!known && !function_find(importer, proto)))
         return unsupported_operator(importer, proto, error);
+    if (++importer->nodes_seen > NODES_LIMIT)
+        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
+                         "more than %d nodes, with functions and loops unrolled", NODES_LIMIT);
     struct error inner = { 0 };
     collage_status status = convert_node(importer, proto, &inner);
     if (status == COLLAGE_OK)

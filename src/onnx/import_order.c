@@ -5,7 +5,7 @@ enum { WHITE, GREY, BLACK };
 
 /* A depth-first walk with an explicit stack. */
 struct walk {
-    const Onnx__GraphProto *graph;
+    Onnx__NodeProto *const *nodes;
     const struct name_map *producers;
     uint8_t *colour;
     uint32_t *stack, *next_input;
@@ -20,7 +20,7 @@ static collage_status walk_from(struct walk *walk, uint32_t root, struct error *
     walk->colour[root] = GREY;
     while (depth > 0) {
         uint32_t n = walk->stack[depth - 1];
-        const Onnx__NodeProto *node = walk->graph->node[n];
+        const Onnx__NodeProto *node = walk->nodes[n];
         if (walk->next_input[n] == node->n_input) {
             walk->colour[n] = BLACK;
             walk->order[walk->count++] = n;
@@ -41,14 +41,14 @@ static collage_status walk_from(struct walk *walk, uint32_t root, struct error *
     return COLLAGE_OK;
 }
 
-static collage_status find_producers(const Onnx__GraphProto *graph, struct name_map *producers,
-                                     struct error *error)
+static collage_status find_producers(Onnx__NodeProto *const *nodes, size_t count,
+                                     struct name_map *producers, struct error *error)
 {
-    if (graph->n_node >= NAME_MAP_NONE)
+    if (count >= NAME_MAP_NONE)
         return error_set(error, COLLAGE_ERROR_UNSUPPORTED, "too many nodes");
-    for (uint32_t n = 0; n < graph->n_node; n++)
-        for (size_t k = 0; k < graph->node[n]->n_output; k++) {
-            const char *name = message_string(graph->node[n]->output[k]);
+    for (uint32_t n = 0; n < count; n++)
+        for (size_t k = 0; k < nodes[n]->n_output; k++) {
+            const char *name = message_string(nodes[n]->output[k]);
             if (!name[0])
                 continue;
             if (name_map_find(producers, name) != NAME_MAP_NONE)
@@ -60,15 +60,14 @@ static collage_status find_producers(const Onnx__GraphProto *graph, struct name_
     return COLLAGE_OK;
 }
 
-collage_status import_order(const Onnx__GraphProto *graph, struct name_map *producers,
+collage_status import_order(Onnx__NodeProto *const *nodes, size_t n, struct name_map *producers,
                             uint32_t **order, struct error *error)
 {
-    size_t n = graph->n_node;
     *order = NULL;
-    collage_status status = find_producers(graph, producers, error);
+    collage_status status = find_producers(nodes, n, producers, error);
     if (status != COLLAGE_OK)
         return status;
-    struct walk walk = { .graph = graph,
+    struct walk walk = { .nodes = nodes,
                          .producers = producers,
                          .colour = memory_alloc(n),
                          .stack = memory_alloc(n * sizeof(uint32_t)),

@@ -13,8 +13,14 @@ struct importer {
     const Onnx__ModelProto *model;
     const char *path;          /* for messages */
     int64_t opset;             /* of the default domain, as the file says */
-    struct name_map values;    /* name -> value id, of all that is defined so far */
-    struct name_map producers; /* output name -> index of the file's node */
+    struct name_map values;    /* name -> value id, of the model's own graph, so far */
+    struct name_map producers; /* output name -> index of the model's node */
+    /* Of the body that is being inlined; NULL: the model's own graph. And the names that values
+     * made in bodies have in the graph. */
+    struct scope *scope;
+    struct name_map inner_names;
+    uint32_t nodes_seen;    /* bodies may be inlined many times */
+    unsigned numbers_given; /* behind names that were taken */
     struct external_files external;
     uint64_t folded_bytes; /* made by evaluating constant arithmetic */
 };
@@ -28,6 +34,10 @@ struct draft {
     collage_attribute *attributes;
     uint32_t input_count, output_count, attribute_count;
 };
+
+/* import.c: is it one of those that we know? */
+collage_status importer_check_opset(const struct importer *importer, int64_t opset,
+                                    struct error *error);
 
 /* import_tensor.c: an initializer or a tensor attribute; the data lie in the graph's arena or in a
  * mapping. `what` names it in messages. */
@@ -44,15 +54,17 @@ collage_status importer_node(struct importer *importer, const Onnx__NodeProto *p
 /* Puts a finished draft into the graph: declares its outputs, infers their shapes, and replaces it
  * by constants if it is small integer arithmetic or the like. */
 collage_status importer_emit(struct importer *importer, struct draft *draft, struct error *error);
-/* A new named value. The name must be new. */
+/* A new named value. The name must be new in this scope. */
 collage_status importer_value(struct importer *importer, const char *name, enum value_kind kind,
                               const struct tensor *tensor, value_id *out, struct error *error);
-/* "base.what", or with a number behind if that name is taken anywhere in the file. */
+/* "base.what", or with a number behind if that name is taken anywhere in this scope. */
 const char *importer_fresh_name(struct importer *importer, const char *base, const char *what);
 
 /* upgrade.c: turns a node of the file's opset into OPS_OPSET's semantics; may emit others before.
  */
 collage_status importer_upgrade(struct importer *importer, struct draft *draft,
                                 struct error *error);
+/* An operator that has another name now. */
+bool importer_renames(const char *op_type);
 
 #endif

@@ -154,19 +154,34 @@ static bool lower_mul(struct exporter *exporter, uint32_t n)
 /* From which set on an operator is written as the graph has it; an attribute or a value of one may
  * have come later than the operator. What is not here has not changed since BASE_OPSET, but for the
  * types that it takes. */
-enum { BASE_OPSET = 18 };
+enum { BASE_OPSET = 18, UNUSUAL_TYPES_OPSET = 25 };
 static const struct {
     const char *op, *attribute, *value; /* attribute, value: NULL if they do not matter */
     int64_t since;
 } newer[] = {
+    { "Attention", NULL, NULL, 24 },
+    { "Attention", "left_window_size", NULL, 25 },
+    { "Attention", "right_window_size", NULL, 25 },
     { "AveragePool", "dilations", NULL, 19 },
     { "Cast", "round_mode", NULL, 24 },
     { "Cast", "saturate", NULL, 19 },
+    { "DequantizeLinear", "block_size", NULL, 21 },
+    { "DequantizeLinear", "output_dtype", NULL, 23 },
+    { "DFT", NULL, NULL, 20 },
     { "Gelu", NULL, NULL, 20 },
+    { "GridSample", NULL, NULL, 20 },
     { "GroupNormalization", NULL, NULL, 21 },
+    { "LinearAttention", NULL, NULL, 27 },
     { "Pad", "mode", "wrap", 19 },
+    { "QuantizeLinear", "block_size", NULL, 21 },
+    { "QuantizeLinear", "output_dtype", NULL, 21 },
+    { "QuantizeLinear", "precision", NULL, 23 },
+    { "QuantizeLinear", "saturate", NULL, 19 },
     { "Resize", "coordinate_transformation_mode", "half_pixel_symmetric", 19 },
     { "RMSNormalization", NULL, NULL, 23 },
+    { "RotaryEmbedding", NULL, NULL, 23 },
+    { "SpaceToDepth", "mode", NULL, 28 },
+    { "TensorScatter", NULL, NULL, 24 },
 };
 
 static const collage_attribute *find_attribute(const collage_node *node, const char *name)
@@ -199,8 +214,8 @@ int64_t lower_opset(const collage_subgraph *subgraph)
         collage_dtype dtype = subgraph->values[v]->dtype;
         bool is_usual = dtype == COLLAGE_FLOAT32 || dtype == COLLAGE_INT64 ||
                         dtype == COLLAGE_INT32 || dtype == COLLAGE_BOOL;
-        if (!is_usual)
-            return subgraph->opset;
+        if (!is_usual) /* newer versions of most operators differ in the types that they take */
+            opset = UNUSUAL_TYPES_OPSET;
     }
     for (uint32_t n = 0; n < subgraph->node_count; n++) {
         int64_t needed = node_opset(subgraph->nodes[n]);

@@ -18,6 +18,9 @@
 collage_status onnx_import(const char *path, const collage_shape *shapes, size_t shape_count,
                            struct graph **out, struct error *error);
 
+/* Does the import take operators of this type (of the default domain), in some form? */
+bool onnx_knows_operator(const char *op_type);
+
 /* The same from memory. path: what the bytes are called in messages and whose folder holds the
  * external data; NULL: a model that names external data is refused. */
 collage_status onnx_import_bytes(const void *bytes, size_t count, const char *path,

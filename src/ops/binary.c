@@ -34,6 +34,15 @@ static int64_t modulo(int64_t a, int64_t b, bool is_unsigned)
     return !is_unsigned && r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+/* a - floor(a / b) * b: the sign of b, also of 0. */
+static double real_modulo(double a, double b)
+{
+    double r = fmod(a, b);
+    if (r == 0)
+        return copysign(0, b);
+    return (r < 0) != (b < 0) ? r + b : r;
+}
+
 static int64_t power(int64_t base, int64_t exponent, bool is_unsigned)
 {
     if (exponent < 0 && !is_unsigned) /* 1/base^n, towards zero */
@@ -153,7 +162,7 @@ collage_status compute_mod(const struct op_call *call, struct error *error)
 {
     (void)error;
     bool c_like = collage_node_int(call->node, "fmod", 0) != 0;
-    return map(call, fmod, c_like ? remainder_of : modulo);
+    return map(call, c_like ? fmod : real_modulo, c_like ? remainder_of : modulo);
 }
 
 /* The result has the type of the base, whatever the exponent's. */
@@ -203,8 +212,9 @@ collage_status infer_logic(const struct op_call *call, struct error *error)
 
 collage_status infer_mod(const struct op_call *call, struct error *error)
 {
-    if (dtype_is_float(call->inputs[0]->dtype) && collage_node_int(call->node, "fmod", 0) == 0)
-        return shape_error(error, "fmod must be 1 for type %s", dtype_name(call->inputs[0]->dtype));
+    int64_t like_c = collage_node_int(call->node, "fmod", 0);
+    if (like_c != 0 && like_c != 1)
+        return shape_error(error, "fmod is neither 0 nor 1");
     return infer_arithmetic(call, error);
 }
 

@@ -44,7 +44,7 @@ struct op {
 };
 
 /* The newest opset of the default domain that we know. */
-enum { OPS_OPSET = 25 };
+enum { OPS_OPSET = 28 };
 
 const struct op *op_find(const char *name); /* NULL if unknown */
 size_t op_count(void);

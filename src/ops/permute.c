@@ -130,6 +130,9 @@ collage_status infer_space_to_depth(const struct op_call *call, struct error *er
     int64_t block = read_block(call, error);
     if (block == 0)
         return COLLAGE_ERROR_SHAPE;
+    const char *mode = collage_node_string(call->node, "mode", "DCR");
+    if (strcmp(mode, "DCR") != 0 && strcmp(mode, "CRD") != 0)
+        return shape_error(error, "mode '%.20s' is neither 'DCR' nor 'CRD'", mode);
     struct tensor y = *call->inputs[0];
     if (y.dims[2] % block != 0 || y.dims[3] % block != 0)
         return shape_error(error, "height and width must be multiples of blocksize %" PRId64,
@@ -146,9 +149,11 @@ collage_status compute_space_to_depth(const struct op_call *call, struct error *
     int64_t b = read_block(call, error);
     if (b == 0)
         return COLLAGE_ERROR_SHAPE;
-    static const int32_t order[] = { 0, 3, 5, 1, 2, 4 };
+    static const int32_t depth_first[] = { 0, 3, 5, 1, 2, 4 },
+                         column_first[] = { 0, 1, 3, 5, 2, 4 };
+    bool dcr = strcmp(collage_node_string(call->node, "mode", "DCR"), "DCR") == 0;
     const struct tensor *x = call->inputs[0];
     const int64_t dims[] = { x->dims[0], x->dims[1], x->dims[2] / b, b, x->dims[3] / b, b };
-    permute(&call->outputs[0], x, dims, 6, order);
+    permute(&call->outputs[0], x, dims, 6, dcr ? depth_first : column_first);
     return COLLAGE_OK;
 }

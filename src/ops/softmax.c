@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softmax.c: Softmax and LogSoftmax along one axis, and CumSum. */
+/* softmax.c: Softmax and LogSoftmax along one axis, CumSum and CumProd. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -41,22 +41,29 @@ static void softmax_line(const struct tensor *x, struct tensor *y, struct line l
         tensor_set(y, line.start + i * line.step, logarithm ? values[i] - last : values[i] / last);
 }
 
-static void sum_line(const struct tensor *x, struct tensor *y, struct line line, bool exclusive,
-                     bool reverse)
+/* What is done along a line. */
+struct accumulation {
+    bool multiplies, exclusive, reverse;
+};
+
+static void accumulate_line(const struct tensor *x, struct tensor *y, struct line line,
+                            const struct accumulation *how)
 {
-    double sum = 0;
-    uint64_t integer_sum = 0;
+    double all = how->multiplies ? 1 : 0;
+    uint64_t integer_all = how->multiplies ? 1 : 0;
     bool real = dtype_is_float(x->dtype);
     for (int64_t k = 0; k < line.count; k++) {
-        int64_t i = line.start + (reverse ? line.count - 1 - k : k) * line.step;
-        double before = sum;
-        uint64_t integer_before = integer_sum;
+        int64_t i = line.start + (how->reverse ? line.count - 1 - k : k) * line.step;
+        double before = all;
+        uint64_t integer_before = integer_all;
         if (real) {
-            sum += tensor_get(x, i);
-            tensor_set(y, i, exclusive ? before : sum);
+            double value = tensor_get(x, i);
+            all = how->multiplies ? all * value : all + value;
+            tensor_set(y, i, how->exclusive ? before : all);
         } else {
-            integer_sum += (uint64_t)tensor_get_int(x, i);
-            tensor_set_int(y, i, (int64_t)(exclusive ? integer_before : integer_sum));
+            uint64_t value = (uint64_t)tensor_get_int(x, i);
+            integer_all = how->multiplies ? integer_all * value : integer_all + value;
+            tensor_set_int(y, i, (int64_t)(how->exclusive ? integer_before : integer_all));
         }
     }
 }
@@ -101,7 +108,7 @@ collage_status compute_log_softmax(const struct op_call *call, struct error *err
     return compute(call, true, error);
 }
 
-/* ---- CumSum ---- */
+/* ---- CumSum, CumProd ---- */
 
 collage_status infer_cumulative_sum(const struct op_call *call, struct error *error)
 {
@@ -115,17 +122,30 @@ collage_status infer_cumulative_sum(const struct op_call *call, struct error *er
     return status;
 }
 
-collage_status compute_cumulative_sum(const struct op_call *call, struct error *error)
+static collage_status accumulate(const struct op_call *call, bool multiplies, struct error *error)
 {
     const struct tensor *x = call->inputs[0];
     int32_t axis;
     collage_status status = axis_resolve(tensor_get_int(call->inputs[1], 0), x->rank, &axis, error);
     if (status != COLLAGE_OK)
         return status;
-    bool exclusive = collage_node_int(call->node, "exclusive", 0) != 0;
-    bool reverse = collage_node_int(call->node, "reverse", 0) != 0;
+    const struct accumulation how = {
+        .multiplies = multiplies,
+        .exclusive = collage_node_int(call->node, "exclusive", 0) != 0,
+        .reverse = collage_node_int(call->node, "reverse", 0) != 0,
+    };
     int64_t lines = line_count(x, axis);
     for (int64_t k = 0; k < lines; k++)
-        sum_line(x, &call->outputs[0], line_at(x, axis, k), exclusive, reverse);
+        accumulate_line(x, &call->outputs[0], line_at(x, axis, k), &how);
     return COLLAGE_OK;
+}
+
+collage_status compute_cumulative_sum(const struct op_call *call, struct error *error)
+{
+    return accumulate(call, false, error);
+}
+
+collage_status compute_cumulative_product(const struct op_call *call, struct error *error)
+{
+    return accumulate(call, true, error);
 }

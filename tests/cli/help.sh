@@ -17,7 +17,7 @@ check_help() {
 }
 
 check_help collage
-for command in optimize run verify bench bench-ops show inspect backends weights; do
+for command in optimize run verify bench bench-ops show inspect backends costs weights; do
     check_help "$command" "$command"
     good "^  $command " --help
     good "^Usage: collage $command" "$command" nonsense -h

@@ -131,6 +131,18 @@ static void text_corpus(void **state)
     replay_folder(fuzz_text, COLLAGE_CORPUS "/text");
 }
 
+static void plan_corpus(void **state)
+{
+    (void)state;
+    replay_folder(fuzz_plan, COLLAGE_CORPUS "/plan");
+}
+
+static void costs_corpus(void **state)
+{
+    (void)state;
+    replay_folder(fuzz_costs, COLLAGE_CORPUS "/costs");
+}
+
 /* Its weights are external, which memory has not, so it gets as far as the first of them. */
 static void tiny_cnn(void **state)
 {
@@ -141,8 +153,8 @@ static void tiny_cnn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(import_corpus),
-        cmocka_unit_test(text_corpus),
+        cmocka_unit_test(import_corpus), cmocka_unit_test(text_corpus),
+        cmocka_unit_test(plan_corpus),   cmocka_unit_test(costs_corpus),
         cmocka_unit_test(tiny_cnn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

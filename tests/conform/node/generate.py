@@ -5,7 +5,7 @@
 DIR/cases.tsv has one line a case: name, operators, element types, rtol, atol. DIR/NAME/ has model.onnx,
 input_0.npy ... and output_0.npy ... of the model's remaining inputs and its outputs. What makes a case static is done
 here: shapes are those of the data, inputs that hold shapes, axes and the like become initializers, and opsets outside
-7 to 25 become the nearest inside.
+7 to 28 become the nearest inside.
 """
 import hashlib
 import os
@@ -16,8 +16,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-OLDEST, NEWEST = 7, 25
-SIZED_BY_FIRST = ("constantofshape", "range", "blackmanwindow", "hammingwindow", "hannwindow")
+OLDEST, NEWEST = 7, 28
+SIZED_BY_FIRST = ("constantofshape", "range", "blackmanwindow", "hammingwindow", "hannwindow", "melweightmatrix")
+# The shape of the output depends on all of the data.
+SIZED_BY_DATA = ("nonzero", "unique", "nonmaxsuppression")
+# ... or on flags.
+SIZED_BY_FLAGS = ("compress", "if", "loop11", "loop13", "loop16")
 TYPES = {TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64"}
 
 
@@ -41,13 +45,13 @@ def holds_shape(op, value):
     """Integers of rank 0 or 1, and the scalars that Range, Resize and Dropout need to know."""
     if not isinstance(value, (np.ndarray, np.generic)) or value.ndim > 1 or value.size > 64:
         return False
-    if value.dtype.name in ("int64", "int32"):
+    if value.dtype.name in ("int64", "int32") or (value.dtype.name == "bool" and op in SIZED_BY_FLAGS):
         return True
-    return op in ("range", "resize", "dropout")
+    return op in ("range", "resize", "upsample", "dropout") or (op == "onehot" and value.size == 1)
 
 
 def bound_opset(model):
-    """To 7 .. 25. Newer versions of the operators we have differ in types only; a case for which that is not so is
+    """To 7 .. 28. Newer versions of the operators we have differ in types only; a case for which that is not so is
     found by its failure."""
     for entry in model.opset_import:
         if entry.domain == "":
@@ -73,8 +77,8 @@ def write(case, folder):
     op = case.name.split("_")[1]
     variable = 0
     for index, (name, value) in enumerate(zip(names, inputs)):
-        data = index == 0 and op not in SIZED_BY_FIRST
-        if data or not holds_shape(op, value):
+        data = index == 0 and op not in SIZED_BY_FIRST + SIZED_BY_FLAGS or op == "compress" and index == 0
+        if op not in SIZED_BY_DATA and (data or not holds_shape(op, value)):
             kept.append((model.graph.input[index], value))
             save(os.path.join(folder, f"input_{variable}.npy"), value)
             variable += 1

@@ -175,12 +175,12 @@ static void unsupported_parts_are_named(void **state)
     begin(&b, "2");
     builder_node(&b, "If", "x", "y");
     builder_attribute(&b, "then_branch", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
-    builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED, "then_branch");
-    for (int64_t opset = 6; opset <= 26; opset += 20) {
+    builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED, "condition depends on data");
+    for (int64_t opset = 6; opset <= OPS_OPSET + 1; opset += OPS_OPSET - 5) {
         begin(&b, "2");
         b.opset.version = opset;
         builder_node(&b, "Relu", "x", "y");
-        builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED, "opsets 7 to 25 are supported");
+        builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED, "opsets 7 to 28 are supported");
     }
     builder_begin(&b, 17);
     builder_input(&b, "x", (collage_dtype)8, "2"); /* strings */

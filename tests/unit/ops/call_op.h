@@ -26,7 +26,7 @@
         .name = key, .kind = COLLAGE_ATTRIBUTE_STRING, .s = value, .count = sizeof(value) - 1      \
     }
 
-enum { CALL_PORTS = 8 };
+enum { CALL_PORTS = 16 };
 
 /* A call and the memory of its outputs. */
 struct op_test {
