@@ -11,36 +11,6 @@
 
 /* ---- tools ---- */
 
-collage_status contrib_step(struct importer *importer, const struct draft *draft, const char *op,
-                            const value_id *inputs, uint32_t count, value_id *out,
-                            struct error *error)
-{
-    return draft_emit_step(importer, draft, &(struct draft_step){ op, inputs, count, NULL, 0 }, out,
-                           error);
-}
-
-collage_status contrib_become(struct importer *importer, struct draft *draft, const char *op,
-                              const value_id *inputs, uint32_t count, struct error *error)
-{
-    draft->op_type = op;
-    draft->inputs = arena_copy(importer->graph->arena, inputs, count * sizeof *inputs);
-    draft->input_count = count;
-    draft->attribute_count = 0;
-    if (!draft->inputs)
-        return error_memory(error);
-    while (draft->input_count > 0 && draft->inputs[draft->input_count - 1] == GRAPH_NONE)
-        draft->input_count--;
-    return COLLAGE_OK;
-}
-
-collage_status contrib_need(const struct draft *draft, uint32_t count, struct error *error)
-{
-    collage_status status = COLLAGE_OK;
-    for (uint32_t k = 0; k < count && status == COLLAGE_OK; k++)
-        status = draft_need_input(draft, k, error);
-    return status;
-}
-
 /* x, or x + y if there is a y. */
 static collage_status add_if(struct importer *importer, const struct draft *draft, value_id x,
                              value_id y, value_id *out, struct error *error)
@@ -48,7 +18,7 @@ static collage_status add_if(struct importer *importer, const struct draft *draf
     *out = x;
     if (y == GRAPH_NONE)
         return COLLAGE_OK;
-    return contrib_step(importer, draft, "Add", (value_id[]){ x, y }, 2, out, error);
+    return draft_emit(importer, draft, "Add", (value_id[]){ x, y }, 2, out, error);
 }
 
 /* ---- one function an operator ---- */
@@ -56,9 +26,9 @@ static collage_status add_if(struct importer *importer, const struct draft *draf
 static collage_status convert_gelu(struct importer *importer, struct draft *draft,
                                    struct error *error)
 {
-    collage_status status = contrib_need(draft, 1, error);
+    collage_status status = draft_need_inputs(draft, 1, error);
     if (status == COLLAGE_OK)
-        status = contrib_become(importer, draft, "Gelu", draft->inputs, 1, error);
+        status = draft_become(importer, draft, "Gelu", draft->inputs, 1, error);
     return status;
 }
 
@@ -67,11 +37,11 @@ static collage_status bias_gelu(struct importer *importer, struct draft *draft, 
                                 struct error *error)
 {
     value_id sum;
-    collage_status status = contrib_need(draft, 1, error);
+    collage_status status = draft_need_inputs(draft, 1, error);
     if (status == COLLAGE_OK)
         status = add_if(importer, draft, draft->inputs[0], draft_input(draft, 1), &sum, error);
     if (status == COLLAGE_OK)
-        status = contrib_become(importer, draft, "Gelu", &sum, 1, error);
+        status = draft_become(importer, draft, "Gelu", &sum, 1, error);
     if (status == COLLAGE_OK && by_tanh)
         status = draft_add_string(importer, draft, "approximate", "tanh", error);
     return status;
@@ -94,11 +64,11 @@ static collage_status convert_quick_gelu(struct importer *importer, struct draft
                                          struct error *error)
 {
     float alpha;
-    collage_status status = contrib_need(draft, 1, error);
+    collage_status status = draft_need_inputs(draft, 1, error);
     if (status == COLLAGE_OK)
         status = draft_take_float(importer, draft, "alpha", 1.702f, &alpha, error);
     if (status == COLLAGE_OK)
-        status = contrib_become(importer, draft, "Swish", draft->inputs, 1, error);
+        status = draft_become(importer, draft, "Swish", draft->inputs, 1, error);
     if (status == COLLAGE_OK)
         status = draft_add_attribute(
             importer, draft,
@@ -114,7 +84,7 @@ static collage_status skip_normalization(struct importer *importer, struct draft
 {
     float epsilon;
     value_id sum;
-    collage_status status = contrib_need(draft, 3, error);
+    collage_status status = draft_need_inputs(draft, 3, error);
     if (status == COLLAGE_OK)
         status = draft_take_float(importer, draft, "epsilon", 1e-12f, &epsilon, error);
     for (uint32_t k = 1; k < 3 && k < draft->output_count && status == COLLAGE_OK; k++)
@@ -131,7 +101,7 @@ static collage_status skip_normalization(struct importer *importer, struct draft
     if (status == COLLAGE_OK && draft->output_count > 3 && draft->output_names[3][0])
         status = scope_bind(importer, draft->output_names[3], sum, error);
     if (status == COLLAGE_OK)
-        status = contrib_become(importer, draft, op, (value_id[]){ sum, gamma, shift }, 3, error);
+        status = draft_become(importer, draft, op, (value_id[]){ sum, gamma, shift }, 3, error);
     if (status == COLLAGE_OK)
         status = draft_add_attribute(
             importer, draft,
@@ -191,7 +161,7 @@ static collage_status convert_fused_matmul(struct importer *importer, struct dra
     int64_t flags[4];
     float alpha = 1;
     value_id operands[2], scale = GRAPH_NONE;
-    collage_status status = contrib_need(draft, 2, error);
+    collage_status status = draft_need_inputs(draft, 2, error);
     for (size_t k = 0; k < 4 && status == COLLAGE_OK; k++)
         status = draft_take_int(importer, draft, names[k], 0, &flags[k], error);
     if (status == COLLAGE_OK)
@@ -200,16 +170,15 @@ static collage_status convert_fused_matmul(struct importer *importer, struct dra
         status = transpose(importer, draft, draft->inputs[k], flags[k] != 0, flags[2 + k] != 0,
                            &operands[k], error);
     if (status != COLLAGE_OK || alpha == 1)
-        return status == COLLAGE_OK ? contrib_become(importer, draft, "MatMul", operands, 2, error)
+        return status == COLLAGE_OK ? draft_become(importer, draft, "MatMul", operands, 2, error)
                                     : status;
     value_id product[2];
-    status = contrib_step(importer, draft, "MatMul", operands, 2, &product[0], error);
+    status = draft_emit(importer, draft, "MatMul", operands, 2, &product[0], error);
     if (status == COLLAGE_OK)
         status =
             draft_number(importer, draft, "alpha", (double)alpha, draft->inputs[0], &scale, error);
     product[1] = scale;
-    return status == COLLAGE_OK ? contrib_become(importer, draft, "Mul", product, 2, error)
-                                : status;
+    return status == COLLAGE_OK ? draft_become(importer, draft, "Mul", product, 2, error) : status;
 }
 
 /* ---- an operator with an activation behind it ---- */
@@ -229,7 +198,7 @@ static collage_status become_activation(struct importer *importer, struct draft 
         for (uint32_t k = 0; k < 2 && status == COLLAGE_OK; k++)
             status = draft_number(importer, draft, "limit", (double)parameters->floats[k], x,
                                   &inputs[1 + k], error);
-        return status == COLLAGE_OK ? contrib_become(importer, draft, "Clip", inputs, 3, error)
+        return status == COLLAGE_OK ? draft_become(importer, draft, "Clip", inputs, 3, error)
                                     : status;
     }
     bool known = count <= 2;
@@ -241,7 +210,7 @@ static collage_status become_activation(struct importer *importer, struct draft 
     if (!known)
         return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
                          "its activation '%.40s' is not supported", name);
-    status = contrib_become(importer, draft, name, &x, 1, error);
+    status = draft_become(importer, draft, name, &x, 1, error);
     for (uint32_t k = 0; k < count && status == COLLAGE_OK; k++)
         status = draft_add_attribute(importer, draft,
                                      (collage_attribute){ .name = names[k],
@@ -257,7 +226,7 @@ static collage_status convert_fused_conv(struct importer *importer, struct draft
 {
     collage_attribute *activation = NULL, *parameters = NULL;
     value_id y;
-    collage_status status = contrib_need(draft, 2, error);
+    collage_status status = draft_need_inputs(draft, 2, error);
     if (status == COLLAGE_OK)
         status = draft_take_attribute(importer, draft, "activation", COLLAGE_ATTRIBUTE_STRING,
                                       &activation, error);
@@ -277,7 +246,7 @@ static collage_status convert_fused_conv(struct importer *importer, struct draft
     if (status != COLLAGE_OK)
         return status;
     if (!activation || !activation->s[0])
-        return contrib_become(importer, draft, "Identity", &y, 1, error);
+        return draft_become(importer, draft, "Identity", &y, 1, error);
     return become_activation(importer, draft, y, activation->s, parameters, error);
 }
 

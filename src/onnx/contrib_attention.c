@@ -28,7 +28,7 @@ static collage_status slice(struct importer *importer, const struct draft *draft
     collage_status status = COLLAGE_OK;
     for (uint32_t k = 0; k < 3 && status == COLLAGE_OK; k++)
         status = draft_ints(importer, draft, "slice", &numbers[k], 1, &inputs[1 + k], error);
-    return status == COLLAGE_OK ? contrib_step(importer, draft, "Slice", inputs, 4, out, error)
+    return status == COLLAGE_OK ? draft_emit(importer, draft, "Slice", inputs, 4, out, error)
                                 : status;
 }
 
@@ -82,12 +82,11 @@ static collage_status add_padding_mask(struct importer *importer, const struct d
     if (status == COLLAGE_OK)
         status = draft_number(importer, draft, "filter", (double)filter, like, &weight, error);
     if (status == COLLAGE_OK)
-        status = contrib_step(importer, draft, "Sub", (value_id[]){ one, number }, 2, &left, error);
+        status = draft_emit(importer, draft, "Sub", (value_id[]){ one, number }, 2, &left, error);
     if (status == COLLAGE_OK)
-        status =
-            contrib_step(importer, draft, "Mul", (value_id[]){ left, weight }, 2, &left, error);
-    return status == COLLAGE_OK ? contrib_step(importer, draft, "Unsqueeze",
-                                               (value_id[]){ left, axes_id }, 2, out, error)
+        status = draft_emit(importer, draft, "Mul", (value_id[]){ left, weight }, 2, &left, error);
+    return status == COLLAGE_OK ? draft_emit(importer, draft, "Unsqueeze",
+                                             (value_id[]){ left, axes_id }, 2, out, error)
                                 : status;
 }
 
@@ -108,14 +107,14 @@ static collage_status make_mask(struct importer *importer, const struct draft *d
     *mask = from_padding;
     if (status != COLLAGE_OK || bias == GRAPH_NONE)
         return status;
-    return contrib_step(importer, draft, "Add", (value_id[]){ from_padding, bias }, 2, mask, error);
+    return draft_emit(importer, draft, "Add", (value_id[]){ from_padding, bias }, 2, mask, error);
 }
 
 static collage_status become_attention(struct importer *importer, struct draft *draft,
                                        const value_id inputs[6], const struct settings *settings,
                                        struct error *error)
 {
-    collage_status status = contrib_become(importer, draft, "Attention", inputs, 6, error);
+    collage_status status = draft_become(importer, draft, "Attention", inputs, 6, error);
     if (status == COLLAGE_OK)
         status = draft_add_int(importer, draft, "q_num_heads", settings->heads, error);
     if (status == COLLAGE_OK)
@@ -161,8 +160,8 @@ collage_status contrib_multi_head_attention(struct importer *importer, struct dr
         int64_t width = shape_of(importer, inputs[k])->dims[2];
         status = slice(importer, draft, bias, 0, from, from + width, &part, error);
         if (status == COLLAGE_OK)
-            status = contrib_step(importer, draft, "Add", (value_id[]){ inputs[k], part }, 2,
-                                  &inputs[k], error);
+            status = draft_emit(importer, draft, "Add", (value_id[]){ inputs[k], part }, 2,
+                                &inputs[k], error);
         from += width;
     }
     if (status == COLLAGE_OK)
@@ -181,7 +180,7 @@ collage_status contrib_attention(struct importer *importer, struct draft *draft,
         inputs[6] = { GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE };
     collage_status status = take_settings(importer, draft, &settings, error);
     if (status == COLLAGE_OK)
-        status = contrib_need(draft, 2, error);
+        status = draft_need_inputs(draft, 2, error);
     if (status == COLLAGE_OK)
         status = refuse_attributes(draft, error);
     if (status != COLLAGE_OK)
@@ -193,10 +192,10 @@ collage_status contrib_attention(struct importer *importer, struct draft *draft,
         return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
                          "only its form with equal widths and without a past is supported");
     const int64_t width = weights->dims[1] / 3;
-    status = contrib_step(importer, draft, "MatMul", draft->inputs, 2, &projected, error);
+    status = draft_emit(importer, draft, "MatMul", draft->inputs, 2, &projected, error);
     if (status == COLLAGE_OK && bias != GRAPH_NONE)
-        status = contrib_step(importer, draft, "Add", (value_id[]){ projected, bias }, 2,
-                              &projected, error);
+        status = draft_emit(importer, draft, "Add", (value_id[]){ projected, bias }, 2, &projected,
+                            error);
     for (int64_t k = 0; k < 3 && status == COLLAGE_OK; k++)
         status =
             slice(importer, draft, projected, 2, k * width, (k + 1) * width, &inputs[k], error);
@@ -214,7 +213,7 @@ collage_status contrib_rotary_embedding(struct importer *importer, struct draft 
     static const char *const names[] = { "interleaved", "num_heads", "rotary_embedding_dim" };
     int64_t values[3];
     float scale = 1;
-    collage_status status = contrib_need(draft, 4, error);
+    collage_status status = draft_need_inputs(draft, 4, error);
     for (size_t k = 0; k < 3 && status == COLLAGE_OK; k++)
         status = draft_take_int(importer, draft, names[k], 0, &values[k], error);
     if (status == COLLAGE_OK)
@@ -228,7 +227,7 @@ collage_status contrib_rotary_embedding(struct importer *importer, struct draft 
                          "only positions of the shape [batch, length] and scale 1 are supported");
     const value_id inputs[4] = { draft->inputs[0], draft->inputs[2], draft->inputs[3],
                                  draft->inputs[1] };
-    status = contrib_become(importer, draft, "RotaryEmbedding", inputs, 4, error);
+    status = draft_become(importer, draft, "RotaryEmbedding", inputs, 4, error);
     for (size_t k = 0; k < 3 && status == COLLAGE_OK; k++)
         if (values[k] != 0)
             status = draft_add_int(importer, draft, names[k], values[k], error);

@@ -17,8 +17,8 @@ struct loop {
     const Onnx__GraphProto *body;
     const char *name; /* of the node, or of its first output */
     value_id *inputs;
-    /* Values that go from one iteration to the next; then, for each output that is collected, one
-     * value for each iteration so far: [output * ITERATIONS_LIMIT + iteration], grown as needed. */
+    /* Values that go from one iteration to the next; and what is collected of each iteration:
+     * [iteration * collected_count + output]. */
     value_id *carried;
     size_t carried_count, collected_count;
     value_id *collected;

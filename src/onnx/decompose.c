@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "onnx/contrib_attention.h"
 #include "onnx/draft.h"
 #include "onnx/scope.h"
 
@@ -15,7 +14,7 @@ static const struct tensor *type_of(const struct importer *importer, value_id id
 /* CastLike(x, like) is Cast to the type of `like`. */
 static collage_status cast_like(struct importer *importer, struct draft *draft, struct error *error)
 {
-    collage_status status = contrib_need(draft, 2, error);
+    collage_status status = draft_need_inputs(draft, 2, error);
     if (status == COLLAGE_OK)
         status = draft_drop_attribute(importer, draft, "saturate", COLLAGE_ATTRIBUTE_INT, error);
     if (status == COLLAGE_OK)
@@ -33,7 +32,7 @@ static collage_status cast_like(struct importer *importer, struct draft *draft, 
 static collage_status swiglu(struct importer *importer, struct draft *draft, struct error *error)
 {
     value_id gate;
-    collage_status status = contrib_need(draft, 2, error);
+    collage_status status = draft_need_inputs(draft, 2, error);
     if (status != COLLAGE_OK)
         return status;
     if (!tensor_same_shape(type_of(importer, draft->inputs[0]),
@@ -43,8 +42,8 @@ static collage_status swiglu(struct importer *importer, struct draft *draft, str
                              &(struct draft_step){ "Swish", draft->inputs, 1, draft->attributes,
                                                    draft->attribute_count },
                              &gate, error);
-    return status == COLLAGE_OK ? contrib_become(importer, draft, "Mul",
-                                                 (value_id[]){ gate, draft->inputs[1] }, 2, error)
+    return status == COLLAGE_OK ? draft_become(importer, draft, "Mul",
+                                               (value_id[]){ gate, draft->inputs[1] }, 2, error)
                                 : status;
 }
 
@@ -67,8 +66,8 @@ static collage_status carry(struct importer *importer, const struct draft *draft
         if (status == COLLAGE_OK)
             status = draft_ints(importer, draft, "shape", dims, 3, &shape, error);
         if (status == COLLAGE_OK)
-            status = contrib_step(importer, draft, "Expand", (value_id[]){ zero, shape }, 2,
-                                  &parts[0], error);
+            status = draft_emit(importer, draft, "Expand", (value_id[]){ zero, shape }, 2,
+                                &parts[0], error);
     }
     return status == COLLAGE_OK
                ? draft_emit_step(importer, draft,
@@ -87,7 +86,7 @@ static collage_status bind_state(struct importer *importer, const struct draft *
     for (uint32_t k = 0; k < 3 && status == COLLAGE_OK; k++)
         status = draft_ints(importer, draft, "state", &numbers[k], 1, &inputs[1 + k], error);
     if (status == COLLAGE_OK)
-        status = contrib_step(importer, draft, "Slice", inputs, 4, &state, error);
+        status = draft_emit(importer, draft, "Slice", inputs, 4, &state, error);
     return status == COLLAGE_OK ? scope_bind(importer, draft->output_names[1], state, error)
                                 : status;
 }
@@ -101,13 +100,13 @@ static collage_status become_conv(struct importer *importer, struct draft *draft
     const value_id inputs[3] = { carried, draft->inputs[WEIGHT], draft_input(draft, BIAS) };
     value_id y;
     if (!activates) {
-        collage_status status = contrib_become(importer, draft, "Conv", inputs, 3, error);
+        collage_status status = draft_become(importer, draft, "Conv", inputs, 3, error);
         return status == COLLAGE_OK ? draft_add_int(importer, draft, "group", group.i, error)
                                     : status;
     }
     collage_status status = draft_emit_step(
         importer, draft, &(struct draft_step){ "Conv", inputs, 3, &group, 1 }, &y, error);
-    return status == COLLAGE_OK ? contrib_become(importer, draft, "Swish", &y, 1, error) : status;
+    return status == COLLAGE_OK ? draft_become(importer, draft, "Swish", &y, 1, error) : status;
 }
 
 static collage_status causal_conv(struct importer *importer, struct draft *draft,
@@ -115,7 +114,7 @@ static collage_status causal_conv(struct importer *importer, struct draft *draft
 {
     collage_attribute *activation;
     value_id carried;
-    collage_status status = contrib_need(draft, 2, error);
+    collage_status status = draft_need_inputs(draft, 2, error);
     if (status == COLLAGE_OK)
         status = draft_take_attribute(importer, draft, "activation", COLLAGE_ATTRIBUTE_STRING,
                                       &activation, error);

@@ -122,6 +122,14 @@ collage_status draft_need_input(const struct draft *draft, uint32_t index, struc
     return COLLAGE_OK;
 }
 
+collage_status draft_need_inputs(const struct draft *draft, uint32_t count, struct error *error)
+{
+    collage_status status = COLLAGE_OK;
+    for (uint32_t k = 0; k < count && status == COLLAGE_OK; k++)
+        status = draft_need_input(draft, k, error);
+    return status;
+}
+
 collage_status draft_constant(struct importer *importer, const struct draft *draft,
                               const char *what, struct tensor tensor, value_id *id,
                               struct error *error)
@@ -206,4 +214,26 @@ collage_status draft_emit_step(struct importer *importer, const struct draft *dr
     collage_status status = importer_emit(importer, &node, error);
     *out = node.outputs[0];
     return status;
+}
+
+collage_status draft_emit(struct importer *importer, const struct draft *draft, const char *op,
+                          const value_id *inputs, uint32_t count, value_id *out,
+                          struct error *error)
+{
+    return draft_emit_step(importer, draft, &(struct draft_step){ op, inputs, count, NULL, 0 }, out,
+                           error);
+}
+
+collage_status draft_become(struct importer *importer, struct draft *draft, const char *op,
+                            const value_id *inputs, uint32_t count, struct error *error)
+{
+    draft->op_type = op;
+    draft->inputs = arena_copy(importer->graph->arena, inputs, count * sizeof *inputs);
+    draft->input_count = count;
+    draft->attribute_count = 0;
+    if (!draft->inputs)
+        return error_memory(error);
+    while (draft->input_count > 0 && draft->inputs[draft->input_count - 1] == GRAPH_NONE)
+        draft->input_count--;
+    return COLLAGE_OK;
 }

@@ -39,6 +39,9 @@ value_id draft_input(const struct draft *draft, uint32_t index);
 /* COLLAGE_ERROR_FORMAT if that input is left out. */
 collage_status draft_need_input(const struct draft *draft, uint32_t index, struct error *error);
 
+/* The same for each of the first `count` inputs. */
+collage_status draft_need_inputs(const struct draft *draft, uint32_t count, struct error *error);
+
 /* A new constant, named after the draft and what it is. The data are copied. */
 collage_status draft_constant(struct importer *importer, const struct draft *draft,
                               const char *what, struct tensor tensor, value_id *id,
@@ -68,5 +71,12 @@ struct draft_step {
 };
 collage_status draft_emit_step(struct importer *importer, const struct draft *draft,
                                const struct draft_step *step, value_id *out, struct error *error);
+/* One without attributes. */
+collage_status draft_emit(struct importer *importer, const struct draft *draft, const char *op,
+                          const value_id *inputs, uint32_t count, value_id *out,
+                          struct error *error);
+/* Turns the draft into that operator, without attributes; left-out inputs at the end go. */
+collage_status draft_become(struct importer *importer, struct draft *draft, const char *op,
+                            const value_id *inputs, uint32_t count, struct error *error);
 
 #endif

@@ -18,23 +18,15 @@ struct convolution {
 static collage_status read(const struct op_call *call, struct convolution *out, struct error *error)
 {
     const struct tensor *x = call->inputs[0], *w = call->inputs[1], *bias = call_input(call, 2);
-    if (x->rank < 3 || w->rank != x->rank)
-        return shape_error(error, "weights of rank %d do not fit an input of rank %d", (int)w->rank,
-                           (int)x->rank);
-    out->groups = collage_node_int(call->node, "group", 1);
-    if (out->groups < 1 || w->dims[0] % out->groups != 0)
-        return shape_error(error,
-                           "%" PRId64 " output channels do not divide into %" PRId64 " groups",
-                           w->dims[0], out->groups);
-    if (x->dims[1] % out->groups != 0 || x->dims[1] / out->groups != w->dims[1])
-        return shape_error(error,
-                           "weights for %" PRId64 " channels in %" PRId64
-                           " groups do not fit an input of %" PRId64 " channels",
-                           w->dims[1], out->groups, x->dims[1]);
+    struct window_groups groups;
+    collage_status status = window_read_groups(call, x, w, &groups, error);
+    if (status != COLLAGE_OK)
+        return status;
     if (bias && (bias->rank != 1 || bias->dims[0] != w->dims[0]))
         return shape_error(error, "the bias must have %" PRId64 " elements", w->dims[0]);
-    out->in_channels = w->dims[1];
-    out->out_channels = w->dims[0] / out->groups;
+    out->groups = groups.count;
+    out->in_channels = groups.in_channels;
+    out->out_channels = groups.out_channels;
     return window_read(call, x, w->dims + 2, &out->window, error);
 }
 

@@ -13,7 +13,7 @@ enum { X, W, OFFSET, BIAS, MASK };
 
 struct deformed {
     struct window window;
-    int64_t groups, offset_groups, taps;
+    int64_t offset_groups, taps;
     int64_t in_channels, out_channels; /* of a group */
     int64_t moved_channels;            /* of an offset group */
 };
@@ -22,20 +22,16 @@ static collage_status read_groups(const struct op_call *call, struct deformed *o
                                   struct error *error)
 {
     const struct tensor *x = call->inputs[X], *w = call->inputs[W];
-    int64_t channels;
-    out->groups = collage_node_int(call->node, "group", 1);
+    struct window_groups groups;
+    collage_status status = window_read_groups(call, x, w, &groups, error);
+    if (status != COLLAGE_OK)
+        return status;
     out->offset_groups = collage_node_int(call->node, "offset_group", 1);
-    if (out->groups < 1 || w->dims[0] % out->groups != 0 ||
-        __builtin_mul_overflow(w->dims[1], out->groups, &channels) || channels != x->dims[1])
-        return shape_error(error,
-                           "weights for %" PRId64 " channels in %" PRId64
-                           " groups do not fit an input of %" PRId64 " channels",
-                           w->dims[1], out->groups, x->dims[1]);
     if (out->offset_groups < 1 || x->dims[1] % out->offset_groups != 0)
         return shape_error(error, "%" PRId64 " offset groups do not fit %" PRId64 " channels",
                            out->offset_groups, x->dims[1]);
-    out->in_channels = w->dims[1];
-    out->out_channels = w->dims[0] / out->groups;
+    out->in_channels = groups.in_channels;
+    out->out_channels = groups.out_channels;
     out->moved_channels = x->dims[1] / out->offset_groups;
     return COLLAGE_OK;
 }

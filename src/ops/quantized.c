@@ -341,24 +341,16 @@ static collage_status read_parameters(struct operands *o, struct error *error)
 static collage_status read_convolution(const struct op_call *call, const struct inputs *inputs,
                                        struct convolution *out, struct error *error)
 {
-    *out = (struct convolution){ .groups = collage_node_int(call->node, "group", 1) };
+    struct window_groups groups;
+    *out = (struct convolution){ 0 };
     read_operands(call, inputs, &out->operands);
     const struct tensor *x = out->operands.a, *w = out->operands.b;
-    if (x->rank < 3 || w->rank != x->rank)
-        return shape_error(error, "weights of rank %d do not fit an input of rank %d", (int)w->rank,
-                           (int)x->rank);
-    if (out->groups < 1 || w->dims[0] % out->groups != 0)
-        return shape_error(error,
-                           "%" PRId64 " output channels do not divide into %" PRId64 " groups",
-                           w->dims[0], out->groups);
-    if (x->dims[1] % out->groups != 0 || x->dims[1] / out->groups != w->dims[1])
-        return shape_error(error,
-                           "weights for %" PRId64 " channels in %" PRId64
-                           " groups do not fit an input of %" PRId64 " channels",
-                           w->dims[1], out->groups, x->dims[1]);
-    out->in_channels = w->dims[1];
-    out->out_channels = w->dims[0] / out->groups;
-    collage_status status = read_parameters(&out->operands, error);
+    collage_status status = window_read_groups(call, x, w, &groups, error);
+    out->groups = groups.count;
+    out->in_channels = groups.in_channels;
+    out->out_channels = groups.out_channels;
+    if (status == COLLAGE_OK)
+        status = read_parameters(&out->operands, error);
     return status == COLLAGE_OK ? window_read(call, x, w->dims + 2, &out->window, error) : status;
 }
 

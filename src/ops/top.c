@@ -89,18 +89,6 @@ collage_status compute_top_k(const struct op_call *call, struct error *error)
 
 /* ---- Hardmax ---- */
 
-collage_status infer_hardmax(const struct op_call *call, struct error *error)
-{
-    const struct tensor *x = call->inputs[0];
-    int32_t axis;
-    collage_status status = call_check_type(call, 0, TYPES_FLOAT, error);
-    if (status == COLLAGE_OK)
-        status = call_axis(call, -1, x->rank, &axis, error);
-    if (status == COLLAGE_OK)
-        call_set_output(call, 0, x->dtype, x);
-    return status;
-}
-
 /* 1 at the first of the greatest elements, 0 elsewhere. */
 collage_status compute_hardmax(const struct op_call *call, struct error *error)
 {

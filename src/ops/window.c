@@ -16,6 +16,28 @@ static int64_t product(const int64_t *values, int32_t count)
     return result;
 }
 
+collage_status window_read_groups(const struct op_call *call, const struct tensor *x,
+                                  const struct tensor *w, struct window_groups *out,
+                                  struct error *error)
+{
+    *out = (struct window_groups){ .count = collage_node_int(call->node, "group", 1) };
+    if (x->rank < 3 || w->rank != x->rank)
+        return shape_error(error, "weights of rank %d do not fit an input of rank %d", (int)w->rank,
+                           (int)x->rank);
+    if (out->count < 1 || w->dims[0] % out->count != 0)
+        return shape_error(error,
+                           "%" PRId64 " output channels do not divide into %" PRId64 " groups",
+                           w->dims[0], out->count);
+    if (x->dims[1] % out->count != 0 || x->dims[1] / out->count != w->dims[1])
+        return shape_error(error,
+                           "weights for %" PRId64 " channels in %" PRId64
+                           " groups do not fit an input of %" PRId64 " channels",
+                           w->dims[1], out->count, x->dims[1]);
+    out->in_channels = w->dims[1];
+    out->out_channels = w->dims[0] / out->count;
+    return COLLAGE_OK;
+}
+
 int64_t window_taps(const struct window *window)
 {
     return product(window->kernel, window->dims);

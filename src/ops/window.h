@@ -23,6 +23,15 @@ collage_status window_read_attributes(const struct op_call *call, const struct t
                                       const int64_t *kernel, struct window *out,
                                       struct error *error);
 
+/* The channels of one group of a convolution of x by weights w; checks that they fit (attribute
+ * `group`). */
+struct window_groups {
+    int64_t count, in_channels, out_channels;
+};
+collage_status window_read_groups(const struct op_call *call, const struct tensor *x,
+                                  const struct tensor *w, struct window_groups *out,
+                                  struct error *error);
+
 int64_t window_taps(const struct window *window);    /* product of kernel */
 int64_t window_inputs(const struct window *window);  /* product of in */
 int64_t window_outputs(const struct window *window); /* product of out */

@@ -38,7 +38,7 @@ static const char *const training[] = { "test_batchnorm_epsilon_training_mode",
 
 struct tally {
     int passed, failed, excluded, gaps;
-    bool gap_used[GAP_COUNT];
+    bool gap_met[GAP_COUNT], gap_used[GAP_COUNT];
 };
 
 static bool begins_with(const char *name, const char *beginning)
@@ -91,6 +91,8 @@ static void judge(const struct node_case *c, void *user)
     struct error error = { 0 };
     bool passed = run(c, &error) == COLLAGE_OK;
     size_t gap = find_gap(c->name);
+    if (gap < GAP_COUNT)
+        tally->gap_met[gap] = true;
     if (gap < GAP_COUNT && !passed) {
         printf("skipped %s: %s (%s)\n", c->name, gaps[gap].reason, error.text);
         tally->gap_used[gap] = true;
@@ -127,11 +129,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: conform_node DIR LEAST [NAME], DIR as generate.py writes it\n");
         return 2;
     }
-    bool gaps_met = false;
     for (size_t k = 0; k < GAP_COUNT; k++)
-        gaps_met = gaps_met || tally.gap_used[k];
-    for (size_t k = 0; k < GAP_COUNT && gaps_met && !only; k++)
-        if (!tally.gap_used[k]) {
+        if (tally.gap_met[k] && !tally.gap_used[k]) {
             printf("FAILED  no case fails for the known gap '%s' any more\n", gaps[k].name);
             tally.failed++;
         }
