@@ -144,23 +144,6 @@ static bool node_is_covered(const struct optimizer *optimizer, node_id node, boo
     return false;
 }
 
-/* By a measured candidate of that backend, or of the reference. */
-static bool is_covered_by(const struct optimizer *optimizer, node_id node, uint32_t backend)
-{
-    const struct candidate_set *set = optimizer->set;
-    for (size_t c = 0; c < set->count; c++) {
-        const struct candidate *candidate = &set->items[c];
-        if (!candidate->view &&
-            (candidate->cost.state != COST_MEASURED ||
-             (candidate->backend != REGISTRY_REFERENCE && candidate->backend != backend)))
-            continue;
-        for (uint32_t k = 0; k < candidate->region.node_count; k++)
-            if (candidate->region.nodes[k] == node)
-                return true;
-    }
-    return false;
-}
-
 /* Where another op-level library takes part, it must be able to run alone: the reference fills its
  * holes, unless time was too short to know which holes it has. */
 static bool reference_is_needed(const struct optimizer *optimizer, node_id node)
@@ -285,20 +268,40 @@ collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct err
     return measure_ranks(optimizer, RANK_WHOLE, RANK_REFERENCE, error);
 }
 
+/* Could the backend take the node, and is it not known what that costs? */
+static bool lacks_costs(const struct optimizer *optimizer, node_id node, uint32_t backend)
+{
+    const struct candidate_set *set = optimizer->set;
+    bool lacks = false;
+    for (size_t c = 0; c < set->count; c++) {
+        const struct candidate *candidate = &set->items[c];
+        bool holds = false;
+        if (candidate->backend != backend && !candidate->view)
+            continue;
+        for (uint32_t k = 0; k < candidate->region.node_count; k++)
+            holds = holds || candidate->region.nodes[k] == node;
+        if (holds && (candidate->view || candidate->cost.state == COST_MEASURED))
+            return false;
+        lacks = lacks || (holds && candidate->cost.state == COST_UNKNOWN);
+    }
+    return lacks;
+}
+
 collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error *error)
 {
     optimizer->deadline_ns = optimizer->look_deadline_ns = clock_ns(); /* only what is stored */
-    collage_status status = measure_ranks(optimizer, RANK_WHOLE, RANK_REFERENCE, error);
+    collage_status status = measure_ranks(optimizer, RANK_WHOLE, RANK_OP_LEVEL, error);
     const struct registry *registry = optimizer->settings.registry;
     bool missing = false;
     for (node_id n = 0; n < optimizer->settings.graph->node_count && !missing; n++)
         for (uint32_t b = 0; b < registry->count && !missing; b++)
             missing = optimizer->enabled[b] && b != REGISTRY_REFERENCE &&
                       registry->entries[b].api->kind == COLLAGE_OP_LEVEL &&
-                      !is_covered_by(optimizer, n, b);
-    if (status != COLLAGE_OK || !missing)
+                      lacks_costs(optimizer, n, b);
+    if (status != COLLAGE_OK)
         return status;
-    return optimizer_measure_kernels(optimizer, error);
+    return missing ? optimizer_measure_kernels(optimizer, error)
+                   : measure_ranks(optimizer, RANK_REFERENCE, RANK_REFERENCE, error);
 }
 
 collage_status optimizer_measure_merged(struct optimizer *optimizer, struct error *error)

@@ -11,15 +11,28 @@ static bool finished(const struct contestant *contestant)
     return contestant->failure[0] == '\0' && contestant->sample_count > 0;
 }
 
+/* Times of one that rested are of other moments than those of the rest: only the ratio compares. */
+static const char *note_of(const struct optimizer *optimizer, size_t index, size_t rounds,
+                           struct arena *arena)
+{
+    const struct contestant *self = &optimizer->contestants[index];
+    if (!finished(self))
+        return arena_string(arena, self->failure);
+    const char *note = optimizer->notes[index];
+    if (self->sample_count >= rounds)
+        return arena_string(arena, note);
+    return arena_format(arena, "%s%sof the first %zu of %zu rounds", note, note[0] ? "; " : "",
+                        self->sample_count, rounds);
+}
+
 static collage_status write_result(const struct optimizer *optimizer, size_t index, size_t chosen,
                                    struct arena *arena, struct plan_result *result,
                                    struct error *error)
 {
     const struct contestant *self = &optimizer->contestants[index];
     const struct contestant *base = &optimizer->contestants[chosen];
-    const char *note = finished(self) ? optimizer->notes[index] : self->failure;
     *result = (struct plan_result){ .name = arena_string(arena, optimizer->names[index]),
-                                    .note = arena_string(arena, note),
+                                    .note = note_of(optimizer, index, base->sample_count, arena),
                                     .chosen = index == chosen,
                                     .steps_ns = self->steps_ns,
                                     .worst_error = self->worst_error,

@@ -42,6 +42,11 @@ good "^Right:" verify tiny_cnn.onnx
 good "^  contestant .*min" bench tiny_cnn.plan.json --seconds 2 --quiet
 good "^\\[" bench tiny_cnn.plan.json --seconds 2 --quiet --json
 holds "bench --json prints an array" [ "$(tail -n 1 "$work/out")" = "]" ]
+export COLLAGE_CACHE="$work/empty"
+good "^  contestant .*min" bench tiny_cnn.plan.json --seconds 1 --quiet
+holds "without stored costs no library alone runs on the reference" \
+    sh -c '! grep -q "with reference for.*Conv" "$1"' - "$work/out"
+export COLLAGE_CACHE="$work/cache"
 good "Conv" show tiny_cnn.plan.json
 run show tiny_cnn.plan.json -o picture.svg
 holds "show draws an SVG" grep -q '<svg' picture.svg
