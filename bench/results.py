@@ -36,9 +36,9 @@ def run(program, *arguments, cache):
 
 
 def comparison_seconds(options, plan):
-    """At least what was asked for, and about 30 rounds, up to a minute: each runs everybody once, with a pause."""
+    """At least what was asked for, and about 30 rounds, up to 40 s: each runs everybody once, with a pause."""
     a_round = sum(row["median_ns"] for row in plan["results"]) * 1e-9 * 1.5
-    return max(options.seconds / 2, min(30 * a_round, 60))
+    return max(options.seconds / 2, min(30 * a_round, 40))
 
 
 def measure(options, network, threads):

@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define COLLAGE_ABI_MAJOR 1u
+#define COLLAGE_ABI_MAJOR 2u
 #define COLLAGE_ABI_MINOR 0u
 
 /* One line that says what is wrong, written by whoever returns a failure. */
@@ -57,8 +57,11 @@ typedef enum collage_attribute_kind {
     COLLAGE_ATTRIBUTE_FLOAT,
     COLLAGE_ATTRIBUTE_STRING,
     COLLAGE_ATTRIBUTE_INTS,
-    COLLAGE_ATTRIBUTE_FLOATS
+    COLLAGE_ATTRIBUTE_FLOATS,
+    COLLAGE_ATTRIBUTE_GRAPH
 } collage_attribute_kind;
+
+struct collage_subgraph;
 
 typedef struct collage_attribute {
     const char *name;
@@ -69,6 +72,9 @@ typedef struct collage_attribute {
     const char *s;       /* STRING, terminated */
     const int64_t *ints; /* INTS */
     const float *floats; /* FLOATS */
+    /* GRAPH: the body of an If or a Loop. What it takes from around it are its last inputs,
+     * constants too: no value of it has data. */
+    const struct collage_subgraph *graph;
 } collage_attribute;
 
 /* A tensor of a sub-graph. Shapes are static. */
@@ -85,7 +91,13 @@ typedef struct collage_value {
 
 #define COLLAGE_NO_VALUE UINT32_MAX /* an optional input that is left out */
 
-/* An operator, with ONNX's name, attributes and semantics (opset 25 of the default domain). */
+/*
+ * An operator, with ONNX's name, attributes and semantics (opset 28 of the default domain). Two
+ * differ, since bodies take everything as inputs: If    inputs: condition, captured...; then_branch
+ * and else_branch take all that is captured Loop  inputs: trip count, condition, carried...,
+ * captured...; body takes the number of the iteration, the condition, what is carried, what is
+ * captured; gives the condition, what is carried
+ */
 typedef struct collage_node {
     const char *op_type;
     const char *name;       /* for messages; may be empty */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "ops/ops.h"
+#include "ops/attribute.h"
 #include "tensor/layout.h"
 
 /* Every operator is a pattern of one node. */
@@ -88,38 +88,13 @@ static const char *reference_version(const collage_backend *backend)
 
 /* ---- compiling: copies of what the node says, since the sub-graph goes away ---- */
 
-static bool copy_attribute(struct arena *arena, const collage_attribute *from,
-                           collage_attribute *to)
-{
-    *to = *from;
-    to->name = arena_string(arena, from->name);
-    switch (from->kind) {
-    case COLLAGE_ATTRIBUTE_STRING:
-        to->s = arena_string(arena, from->s);
-        return to->name && to->s;
-    case COLLAGE_ATTRIBUTE_INTS:
-        to->ints = arena_copy(arena, from->ints, from->count * sizeof *from->ints);
-        return to->name && to->ints;
-    case COLLAGE_ATTRIBUTE_FLOATS:
-        to->floats = arena_copy(arena, from->floats, from->count * sizeof *from->floats);
-        return to->name && to->floats;
-    case COLLAGE_ATTRIBUTE_INT:
-    case COLLAGE_ATTRIBUTE_FLOAT:
-        return to->name;
-    }
-    return false;
-}
-
 static bool copy_node(struct collage_kernel *kernel, const collage_node *node)
 {
     struct arena *arena = kernel->arena;
-    collage_attribute *attributes =
-        arena_array(arena, node->attribute_count + 1, sizeof *attributes);
+    const collage_attribute *attributes =
+        attribute_copy_all(arena, node->attributes, node->attribute_count);
     if (!attributes)
         return false;
-    for (uint32_t k = 0; k < node->attribute_count; k++)
-        if (!copy_attribute(arena, &node->attributes[k], &attributes[k]))
-            return false;
     kernel->node = (collage_node){ .op_type = kernel->op->name,
                                    .name = arena_string(arena, node->name ? node->name : ""),
                                    .input_count = node->input_count,

@@ -21,6 +21,8 @@ static bool only_repeats(const struct op *op)
 static bool should_fold(const struct graph *graph, const struct node *node)
 {
     uint64_t bytes = 0;
+    if (node->op->flags & OP_CONTROL)
+        return false;
     for (uint32_t k = 0; k < node->base.input_count && !(node->op->flags & OP_SHAPE); k++)
         if (node->base.inputs[k] != GRAPH_NONE && !graph_is_constant(graph, node->base.inputs[k]))
             return false;

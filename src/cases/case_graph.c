@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cases/case_graph.h"
 
+#include "graph/graph_text.h"
 #include "graph/subgraph.h"
 #include "graph/verify.h"
 
@@ -141,9 +142,10 @@ static bool fill(struct parser *p, struct tensor *tensor, const struct making *m
         return false;
     tensor_fill_example(tensor, p->graph->value_count + 1, tensor->dtype == COLLAGE_BOOL ? 2 : 9);
     double least = dtype_is_float(tensor->dtype) ? 0.25 : 1;
+    bool truth = tensor->dtype == COLLAGE_BOOL;
     for (int64_t k = 0; k < tensor_elements(tensor); k++) {
         double value = tensor_get(tensor, k) * making->scale;
-        tensor_set(tensor, k, making->positive ? fabs(value) + least : value);
+        tensor_set(tensor, k, !making->positive ? value : truth ? 1 : fabs(value) + least);
     }
     return true;
 }
@@ -200,6 +202,14 @@ static bool read_attribute(struct parser *p, const char *name, collage_attribute
             ints[k] = (int64_t)numbers[k];
         attribute->kind = COLLAGE_ATTRIBUTE_INTS;
         attribute->ints = ints;
+        return true;
+    }
+    if (*p->at == '{') {
+        size_t length;
+        attribute->kind = COLLAGE_ATTRIBUTE_GRAPH;
+        if (graph_parse_body(p->at, arena, &length, &attribute->graph, p->error) != COLLAGE_OK)
+            return false;
+        p->at += length;
         return true;
     }
     char word[MAX_WORD];

@@ -7,7 +7,7 @@
  *
  *     x: 1x3x5x5              an input; "x: int64 3x4" of another type, "x: bool" a scalar
  *     w = 8x3x3x3             a constant of example contents (of a type: "w = int64 8")
- *     v = +8                  the same, all positive ("x: +2x3" for an input)
+ *     v = +8                  the same, all positive, or true ("x: +2x3" for an input)
  *     u = *0.1 8x3            the same, a tenth of it
  *     s = (0.5)  a = [1,-1]   a float32 scalar (or vector), an int64 vector
  *     i = <1>                 an int64 scalar
@@ -16,6 +16,7 @@
  *
  * Statements end with ';'. The last node's outputs are the graph's. An attribute is a float if it
  * has a point, an integer if it is digits, else a string.
+ * Bodies are in braces, in the text form of graphs (docs/graph-text.md).
  */
 #ifndef COLLAGE_CASES_CASE_GRAPH_H
 #define COLLAGE_CASES_CASE_GRAPH_H

@@ -4,7 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void hash_attribute(struct hash_state *state, const collage_attribute *a)
+#include "graph/subgraph.h"
+
+static bool hash_body(struct hash_state *state, const collage_subgraph *body)
+{
+    struct hash hash = body ? subgraph_hash(body) : (struct hash){ 0 };
+    hash_bytes(state, &hash, sizeof hash);
+    return !body || !hash_equal(hash, (struct hash){ 0 });
+}
+
+/* False if out of memory. */
+static bool hash_attribute(struct hash_state *state, const collage_attribute *a)
 {
     hash_string(state, a->name);
     hash_u64(state, (uint64_t)a->kind);
@@ -25,7 +35,10 @@ static void hash_attribute(struct hash_state *state, const collage_attribute *a)
     case COLLAGE_ATTRIBUTE_FLOATS:
         hash_bytes(state, a->floats, a->count * sizeof *a->floats);
         break;
+    case COLLAGE_ATTRIBUTE_GRAPH:
+        return hash_body(state, a->graph);
     }
+    return true;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -44,10 +57,20 @@ bool attribute_hash_all(struct hash_state *state, const collage_node *node)
         sorted[k] = &node->attributes[k];
     qsort(sorted, node->attribute_count, sizeof *sorted, compare_names);
     hash_u64(state, node->attribute_count);
+    bool done = true;
     for (uint32_t k = 0; k < node->attribute_count; k++)
-        hash_attribute(state, sorted[k]);
+        done = hash_attribute(state, sorted[k]) && done;
     memory_free(sorted);
-    return true;
+    return done;
+}
+
+/* By their hashes; of what cannot be hashed for want of memory nothing is equal. */
+static bool equal_bodies(const collage_subgraph *a, const collage_subgraph *b)
+{
+    if (!a || !b)
+        return a == b;
+    struct hash x = subgraph_hash(a), y = subgraph_hash(b);
+    return hash_equal(x, y) && !hash_equal(x, (struct hash){ 0 });
 }
 
 /* Floats are compared as bytes: equal NaNs are equal, and 0 is not -0. */
@@ -65,6 +88,8 @@ static bool equal_contents(const collage_attribute *a, const collage_attribute *
     case COLLAGE_ATTRIBUTE_FLOATS:
         return a->count == b->count &&
                memcmp(a->floats, b->floats, a->count * sizeof *a->floats) == 0;
+    case COLLAGE_ATTRIBUTE_GRAPH:
+        return equal_bodies(a->graph, b->graph);
     }
     return false;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ops/attribute.h"
+
 struct graph *graph_create(void)
 {
     struct graph *graph = memory_alloc(sizeof *graph);
@@ -48,49 +50,6 @@ value_id graph_add_value(struct graph *graph, const char *name, enum value_kind 
     return id;
 }
 
-static bool copy_attribute(struct arena *arena, collage_attribute *to,
-                           const collage_attribute *from)
-{
-    *to = *from;
-    to->name = arena_string(arena, from->name);
-    if (!to->name)
-        return false;
-    switch (from->kind) {
-    case COLLAGE_ATTRIBUTE_STRING: {
-        char *text = arena_alloc(arena, (size_t)from->count + 1);
-        if (!text)
-            return false;
-        memcpy(text, from->s, from->count);
-        to->s = text;
-        return true;
-    }
-    case COLLAGE_ATTRIBUTE_INTS:
-        to->ints = arena_copy(arena, from->ints, from->count * sizeof *from->ints);
-        return to->ints;
-    case COLLAGE_ATTRIBUTE_FLOATS:
-        to->floats = arena_copy(arena, from->floats, from->count * sizeof *from->floats);
-        return to->floats;
-    case COLLAGE_ATTRIBUTE_INT:
-    case COLLAGE_ATTRIBUTE_FLOAT:
-        return true;
-    }
-    return false;
-}
-
-static bool copy_attributes(struct arena *arena, collage_node *base,
-                            const collage_attribute *attributes, uint32_t count)
-{
-    collage_attribute *copy = arena_array(arena, count, sizeof *copy);
-    if (!copy)
-        return false;
-    for (uint32_t k = 0; k < count; k++)
-        if (!copy_attribute(arena, &copy[k], &attributes[k]))
-            return false;
-    base->attributes = copy;
-    base->attribute_count = count;
-    return true;
-}
-
 node_id graph_add_node(struct graph *graph, const struct op *op, const char *name,
                        const value_id *inputs, uint32_t input_count, const value_id *outputs,
                        uint32_t output_count, const collage_attribute *attributes,
@@ -107,8 +66,9 @@ node_id graph_add_node(struct graph *graph, const struct op *op, const char *nam
                           .input_count = input_count,
                           .outputs = arena_copy(arena, outputs, output_count * sizeof *outputs),
                           .output_count = output_count };
-    if (!base.name || !base.inputs || !base.outputs ||
-        !copy_attributes(arena, &base, attributes, attribute_count))
+    base.attributes = attribute_copy_all(arena, attributes, attribute_count);
+    base.attribute_count = attribute_count;
+    if (!base.name || !base.inputs || !base.outputs || !base.attributes)
         return GRAPH_NONE;
     node_id id = (node_id)graph->node_count++;
     graph->nodes[id] = (struct node){ base, op };

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/body.h"
 #include "graph/graph_lexer.h"
 #include "graph/graph_text.h"
 #include "graph/name_map.h"
 #include "graph/verify.h"
 
-enum { LIST_LIMIT = 65536 };
+enum { LIST_LIMIT = 65536, DEPTH_LIMIT = 32 };
 
 struct parser {
     struct lexer lexer;
@@ -29,6 +30,7 @@ struct parser {
     size_t int_capacity, float_capacity;
     void *zeros; /* shared by all stand-ins */
     uint64_t zero_bytes;
+    uint32_t depth; /* of the bodies that this is in */
 };
 
 static bool out_of_memory(struct parser *parser)
@@ -204,6 +206,8 @@ static bool parse_list(struct parser *parser, collage_attribute *a)
     return a->floats || a->ints ? true : out_of_memory(parser);
 }
 
+static bool parse_body(struct lexer *lexer, uint32_t depth, const collage_subgraph **out);
+
 static bool parse_attribute(struct parser *parser)
 {
     struct lexer *lexer = &parser->lexer;
@@ -223,6 +227,10 @@ static bool parse_attribute(struct parser *parser)
             return false;
         a.kind = COLLAGE_ATTRIBUTE_STRING;
         a.count = (uint32_t)strlen(a.s);
+    } else if (lexer_accept(lexer, "{")) {
+        if (!parse_body(lexer, parser->depth + 1, &a.graph))
+            return false;
+        a.kind = COLLAGE_ATTRIBUTE_GRAPH;
     } else if (lexer_is_real(lexer)) {
         double number;
         if (!lexer_real(lexer, &number))
@@ -324,7 +332,10 @@ static bool parse_node(struct parser *parser)
     node_id id = graph_add_node(
         parser->graph, op, name, parser->operands, (uint32_t)parser->operand_count, parser->results,
         (uint32_t)parser->result_count, parser->attributes, (uint32_t)parser->attribute_count);
-    return id == GRAPH_NONE ? out_of_memory(parser) : infer(parser, id);
+    if (id == GRAPH_NONE)
+        return out_of_memory(parser);
+    /* In a body the node that holds it infers: it knows which inputs are constant. */
+    return parser->depth > 0 || infer(parser, id);
 }
 
 /* ---- the whole ---- */
@@ -338,24 +349,79 @@ static bool parse_statement(struct parser *parser)
                parse_type(parser, &parser->graph->values[id].tensor) &&
                push(parser, &parser->inputs, &parser->input_count, &parser->input_capacity, id);
     if (lexer_accept(lexer, "const"))
-        return parse_constant(parser);
+        return parser->depth == 0 ? parse_constant(parser)
+                                  : lexer_fail(lexer, "no constant: a body takes it as an input");
     if (lexer_accept(lexer, "output"))
         return use(parser, &id) &&
                push(parser, &parser->outputs, &parser->output_count, &parser->output_capacity, id);
     return parse_node(parser);
 }
 
+static bool parse_statements(struct parser *parser)
+{
+    while (!lexer_accept(&parser->lexer, "}"))
+        if (!parse_statement(parser))
+            return false;
+    return parser->output_count > 0 || lexer_fail(&parser->lexer, "an output");
+}
+
+static void parser_free(struct parser *parser)
+{
+    name_map_free(&parser->values);
+    memory_free(parser->inputs);
+    memory_free(parser->outputs);
+    memory_free(parser->operands);
+    memory_free(parser->results);
+    memory_free(parser->attributes);
+    memory_free(parser->ints);
+    memory_free(parser->floats);
+}
+
+static bool make_body(const struct parser *parser, const collage_subgraph **out)
+{
+    size_t count = parser->graph->node_count;
+    node_id *nodes = memory_alloc(count * sizeof *nodes);
+    if (!nodes) {
+        error_memory(parser->lexer.error);
+        return false;
+    }
+    for (size_t n = 0; n < count; n++)
+        nodes[n] = (node_id)n;
+    const struct body_parts parts = { nodes,
+                                      parser->inputs,
+                                      parser->outputs,
+                                      (uint32_t)count,
+                                      (uint32_t)parser->input_count,
+                                      (uint32_t)parser->output_count };
+    collage_status status =
+        body_make(parser->lexer.arena, parser->graph, &parts, out, parser->lexer.error);
+    memory_free(nodes);
+    return status == COLLAGE_OK;
+}
+
+/* Statements up to "}", with names of their own. The body is the arena's of the lexer. */
+static bool parse_body(struct lexer *lexer, uint32_t depth, const collage_subgraph **out)
+{
+    if (depth > DEPTH_LIMIT)
+        return lexer_fail(lexer, "bodies at most 32 deep");
+    struct parser inner = { .lexer = *lexer, .graph = graph_create(), .depth = depth };
+    if (!inner.graph) {
+        error_memory(lexer->error);
+        return false;
+    }
+    bool done = parse_statements(&inner) && make_body(&inner, out);
+    lexer->at = inner.lexer.at;
+    graph_destroy(inner.graph);
+    parser_free(&inner);
+    return done;
+}
+
 static bool parse_graph(struct parser *parser)
 {
     struct lexer *lexer = &parser->lexer;
     if (!lexer_expect(lexer, "graph") || !lexer_string(lexer, &parser->graph->name) ||
-        !lexer_expect(lexer, "{"))
+        !lexer_expect(lexer, "{") || !parse_statements(parser))
         return false;
-    while (!lexer_accept(lexer, "}"))
-        if (!parse_statement(parser))
-            return false;
-    if (parser->output_count == 0)
-        return lexer_fail(lexer, "an output");
     lexer_peek(lexer, "}"); /* skips white space */
     if (*lexer->at)
         return lexer_fail(lexer, "the end");
@@ -364,6 +430,17 @@ static bool parse_graph(struct parser *parser)
            graph_set_outputs(parser->graph, parser->outputs, (uint32_t)parser->output_count,
                              lexer->error) == COLLAGE_OK &&
            graph_verify(parser->graph, lexer->error) == COLLAGE_OK;
+}
+
+collage_status graph_parse_body(const char *text, struct arena *arena, size_t *length,
+                                const collage_subgraph **out, struct error *error)
+{
+    struct error none = { 0 };
+    struct lexer lexer = { text, text, arena, error ? error : &none };
+    *out = NULL;
+    bool done = lexer_expect(&lexer, "{") && parse_body(&lexer, 1, out);
+    *length = (size_t)(lexer.at - text);
+    return done ? COLLAGE_OK : lexer.error->status;
 }
 
 collage_status graph_parse(const char *text, struct graph **out, struct error *error)
@@ -379,13 +456,6 @@ collage_status graph_parse(const char *text, struct graph **out, struct error *e
         *out = parser.graph;
     else
         graph_destroy(parser.graph);
-    name_map_free(&parser.values);
-    memory_free(parser.inputs);
-    memory_free(parser.outputs);
-    memory_free(parser.operands);
-    memory_free(parser.results);
-    memory_free(parser.attributes);
-    memory_free(parser.ints);
-    memory_free(parser.floats);
+    parser_free(&parser);
     return *out ? COLLAGE_OK : error->status;
 }

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/body.h"
 #include "graph/graph_text.h"
 
-enum { SHOWN_ELEMENTS = 16 };
+enum { SHOWN_ELEMENTS = 16, INDENT = 2 };
 
 static void print_string(struct text *out, const char *string)
 {
@@ -99,7 +100,20 @@ static void print_contents(struct text *out, const struct value *value)
     text_string(out, "}");
 }
 
-static void print_attribute(struct text *out, const collage_attribute *a)
+static void print_statements(struct text *out, const struct graph *graph, int indent);
+
+static void print_body(struct text *out, const collage_subgraph *body, int indent)
+{
+    struct graph *graph = body ? body_graph(body) : NULL;
+    out->failed = out->failed || !graph;
+    text_string(out, "{\n");
+    if (graph)
+        print_statements(out, graph, indent + INDENT);
+    text_format(out, "%*s}", indent, "");
+    graph_destroy(graph);
+}
+
+static void print_attribute(struct text *out, const collage_attribute *a, int indent)
 {
     text_format(out, "%s = ", a->name);
     switch (a->kind) {
@@ -126,12 +140,16 @@ static void print_attribute(struct text *out, const collage_attribute *a)
         }
         text_string(out, "]");
         break;
+    case COLLAGE_ATTRIBUTE_GRAPH:
+        print_body(out, a->graph, indent);
+        break;
     }
 }
 
-static void print_node(struct text *out, const struct graph *graph, const collage_node *node)
+static void print_node(struct text *out, const struct graph *graph, const collage_node *node,
+                       int indent)
 {
-    text_string(out, "  ");
+    text_format(out, "%*s", indent, "");
     for (uint32_t k = 0; k < node->output_count; k++) {
         text_string(out, k ? ", " : "");
         print_value(out, graph, node->outputs[k]);
@@ -146,7 +164,7 @@ static void print_node(struct text *out, const struct graph *graph, const collag
     text_string(out, ")");
     for (uint32_t k = 0; k < node->attribute_count; k++) {
         text_string(out, k ? ", " : " {");
-        print_attribute(out, &node->attributes[k]);
+        print_attribute(out, &node->attributes[k], indent);
     }
     text_string(out, node->attribute_count ? "}" : "");
     if (node->name[0]) {
@@ -156,13 +174,10 @@ static void print_node(struct text *out, const struct graph *graph, const collag
     text_string(out, "\n");
 }
 
-void graph_print(const struct graph *graph, struct text *out)
+static void print_statements(struct text *out, const struct graph *graph, int indent)
 {
-    text_string(out, "graph ");
-    print_string(out, graph->name);
-    text_string(out, " {\n");
     for (uint32_t k = 0; k < graph->input_count; k++) {
-        text_string(out, "  input ");
+        text_format(out, "%*sinput ", indent, "");
         print_value(out, graph, graph->inputs[k]);
         print_type(out, &graph->values[graph->inputs[k]].tensor);
         text_string(out, "\n");
@@ -170,7 +185,7 @@ void graph_print(const struct graph *graph, struct text *out)
     for (size_t v = 0; v < graph->value_count; v++) {
         if (graph->values[v].kind != VALUE_CONSTANT)
             continue;
-        text_string(out, "  const ");
+        text_format(out, "%*sconst ", indent, "");
         print_value(out, graph, (value_id)v);
         print_type(out, &graph->values[v].tensor);
         text_string(out, " = ");
@@ -178,11 +193,19 @@ void graph_print(const struct graph *graph, struct text *out)
         text_string(out, "\n");
     }
     for (size_t n = 0; n < graph->node_count; n++)
-        print_node(out, graph, &graph->nodes[n].base);
+        print_node(out, graph, &graph->nodes[n].base, indent);
     for (uint32_t k = 0; k < graph->output_count; k++) {
-        text_string(out, "  output ");
+        text_format(out, "%*soutput ", indent, "");
         print_value(out, graph, graph->outputs[k]);
         text_string(out, "\n");
     }
+}
+
+void graph_print(const struct graph *graph, struct text *out)
+{
+    text_string(out, "graph ");
+    print_string(out, graph->name);
+    text_string(out, " {\n");
+    print_statements(out, graph, INDENT);
     text_string(out, "}\n");
 }

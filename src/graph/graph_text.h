@@ -14,5 +14,9 @@ void graph_print(const struct graph *graph, struct text *out);
 void graph_print_summary(const struct graph *graph, struct text *out);
 /* Larger constants become zeros. Errors name line and column. */
 collage_status graph_parse(const char *text, struct graph **out, struct error *error);
+/* The body of an If or a Loop, "{...}", which ends after *length bytes. It belongs to the arena.
+ * Its types are as it says: the node that holds it checks them. */
+collage_status graph_parse_body(const char *text, struct arena *arena, size_t *length,
+                                const collage_subgraph **out, struct error *error);
 
 #endif

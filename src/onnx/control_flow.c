@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "onnx/control_data.h"
 #include "onnx/draft.h"
 #include "onnx/scope.h"
 
@@ -23,11 +24,12 @@ struct loop {
     size_t carried_count, collected_count;
     value_id *collected;
     size_t collected_capacity, iterations;
+    bool depends_on_data; /* how often it runs: it cannot be unrolled */
 };
 
-static collage_status read_body(struct importer *importer, const Onnx__NodeProto *node,
-                                const char *attribute, const Onnx__GraphProto **body,
-                                struct error *error)
+collage_status control_flow_body(struct importer *importer, const Onnx__NodeProto *node,
+                                 const char *attribute, const Onnx__GraphProto **body,
+                                 struct error *error)
 {
     const Onnx__AttributeProto *a = scope_node_attribute(importer, node, attribute);
     if (!a || !a->g)
@@ -51,10 +53,9 @@ static collage_status read_inputs(struct importer *importer, const Onnx__NodePro
     return COLLAGE_OK;
 }
 
-/* Inlines the body once: its inputs get these values; outputs: what its outputs are. */
-static collage_status inline_body(struct importer *importer, const Onnx__GraphProto *graph,
-                                  const char *prefix, const value_id *inputs, value_id *outputs,
-                                  struct error *error)
+collage_status control_flow_inline(struct importer *importer, const Onnx__GraphProto *graph,
+                                   const char *prefix, const value_id *inputs, value_id *outputs,
+                                   struct error *error)
 {
     struct scope scope = { .sees_caller = true };
     const struct body body = { graph->node, graph->n_node, graph->initializer,
@@ -95,7 +96,7 @@ static bool read_constant(const struct importer *importer, value_id id, int64_t 
     return true;
 }
 
-static const char *name_of(const Onnx__NodeProto *node)
+const char *control_flow_name(const Onnx__NodeProto *node)
 {
     const char *name = message_string(node->name);
     return name[0] || node->n_output == 0 ? name : message_string(node->output[0]);
@@ -114,10 +115,12 @@ static collage_status import_if(struct importer *importer, const Onnx__NodeProto
     collage_status status = read_inputs(importer, node, &condition, error);
     if (status != COLLAGE_OK)
         return status;
+    if (condition == GRAPH_NONE)
+        return error_set(error, COLLAGE_ERROR_FORMAT, "its condition is missing");
     if (!read_constant(importer, condition, &is_true))
-        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
-                         "its condition depends on data, which is not supported");
-    status = read_body(importer, node, is_true ? "then_branch" : "else_branch", &branch, error);
+        return control_data_if(importer, node, condition, error);
+    status =
+        control_flow_body(importer, node, is_true ? "then_branch" : "else_branch", &branch, error);
     if (status != COLLAGE_OK)
         return status;
     if (branch->n_input > 0 || branch->n_output < node->n_output)
@@ -125,7 +128,7 @@ static collage_status import_if(struct importer *importer, const Onnx__NodeProto
     value_id *outputs = memory_alloc(branch->n_output * sizeof *outputs);
     if (!outputs)
         return error_memory(error);
-    status = inline_body(importer, branch, name_of(node), NULL, outputs, error);
+    status = control_flow_inline(importer, branch, control_flow_name(node), NULL, outputs, error);
     for (size_t k = 0; k < node->n_output && status == COLLAGE_OK; k++)
         status = bind_output(importer, node, k, outputs[k], error);
     memory_free(outputs);
@@ -145,12 +148,13 @@ static collage_status loop_open(struct importer *importer, const Onnx__NodeProto
                                 struct loop *loop, struct error *error)
 {
     *loop = (struct loop){ .node = node,
-                           .name = name_of(node),
+                           .name = control_flow_name(node),
                            .inputs = memory_alloc(node->n_input * sizeof(value_id)) };
     if (!loop->inputs)
         return error_memory(error);
     collage_status status = read_inputs(importer, node, loop->inputs, error);
-    return status == COLLAGE_OK ? read_body(importer, node, "body", &loop->body, error) : status;
+    return status == COLLAGE_OK ? control_flow_body(importer, node, "body", &loop->body, error)
+                                : status;
 }
 
 static collage_status loop_set_carried(struct loop *loop, const value_id *first, size_t count,
@@ -183,7 +187,7 @@ static collage_status loop_iterate(struct importer *importer, struct loop *loop,
         arena_format(importer->graph->arena, "%.180s.%zu", loop->name, loop->iterations);
     collage_status status = outputs && prefix ? COLLAGE_OK : error_memory(error);
     if (status == COLLAGE_OK)
-        status = inline_body(importer, loop->body, prefix, inputs, outputs, error);
+        status = control_flow_inline(importer, loop->body, prefix, inputs, outputs, error);
     for (size_t k = 0; k < count && status == COLLAGE_OK; k++) {
         size_t used = loop->iterations * loop->collected_count;
         if (k < skip)
@@ -247,9 +251,8 @@ static collage_status loop_run(struct importer *importer, struct loop *loop, int
         int64_t goes_on = 1, iteration = (int64_t)loop->iterations;
         bool yes = true;
         if (condition != GRAPH_NONE && !read_constant(importer, condition, &goes_on))
-            status = error_set(error, COLLAGE_ERROR_UNSUPPORTED,
-                               "its condition depends on data, which is not supported");
-        if (status != COLLAGE_OK || !goes_on)
+            loop->depends_on_data = true;
+        if (loop->depends_on_data || !goes_on)
             break;
         struct tensor number = { .dtype = COLLAGE_INT64, .data = &iteration };
         struct tensor truth = { .dtype = COLLAGE_BOOL, .data = &yes };
@@ -275,12 +278,19 @@ static collage_status loop_start(struct importer *importer, struct loop *loop, i
     if (loop->body->n_input != 2 + count || loop->body->n_output < 1 + count ||
         node->n_output > loop->body->n_output - 1)
         return error_set(error, COLLAGE_ERROR_FORMAT, "its body does not fit its inputs");
-    if (node->n_input > 0 && loop->inputs[0] != GRAPH_NONE &&
-        !read_constant(importer, loop->inputs[0], trips))
-        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
-                         "its number of iterations depends on data, which is not supported");
+    loop->depends_on_data = node->n_input > 0 && loop->inputs[0] != GRAPH_NONE &&
+                            !read_constant(importer, loop->inputs[0], trips);
     loop->collected_count = loop->body->n_output - 1 - count;
     return loop_set_carried(loop, count ? loop->inputs + 2 : NULL, count, error);
+}
+
+/* What was unrolled before that was found goes. */
+static collage_status keep_loop(struct importer *importer, const struct loop *loop, node_id first,
+                                struct error *error)
+{
+    for (size_t n = first; n < importer->graph->node_count; n++)
+        graph_remove_node(importer->graph, (node_id)n);
+    return control_data_loop(importer, loop->node, loop->body, loop->inputs, error);
 }
 
 static collage_status import_loop(struct importer *importer, const Onnx__NodeProto *node,
@@ -289,12 +299,15 @@ static collage_status import_loop(struct importer *importer, const Onnx__NodePro
     struct loop loop;
     int64_t trips = 0;
     value_id condition = GRAPH_NONE;
+    const node_id first = (node_id)importer->graph->node_count;
     collage_status status = loop_open(importer, node, &loop, error);
     if (status == COLLAGE_OK)
         status = loop_start(importer, &loop, &trips, &condition, error);
     if (status == COLLAGE_OK)
         status = loop_run(importer, &loop, trips, condition, error);
-    for (size_t k = 0; k < node->n_output && status == COLLAGE_OK; k++) {
+    if (status == COLLAGE_OK && loop.depends_on_data)
+        status = keep_loop(importer, &loop, first, error);
+    for (size_t k = 0; k < node->n_output && status == COLLAGE_OK && !loop.depends_on_data; k++) {
         value_id id = k < loop.carried_count ? loop.carried[k] : GRAPH_NONE;
         if (k >= loop.carried_count && message_string(node->output[k])[0])
             status = stack(importer, &loop, k - loop.carried_count, 0, false, &id, error);

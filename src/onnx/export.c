@@ -31,7 +31,9 @@ static void *as_data(const void *data)
 
 const char *exporter_value_name(const struct exporter *exporter, uint32_t value)
 {
-    return value == COLLAGE_NO_VALUE ? "" : exporter->subgraph->values[value]->name;
+    if (value == COLLAGE_NO_VALUE)
+        return "";
+    return exporter->names ? exporter->names[value] : exporter->subgraph->values[value]->name;
 }
 
 static char *value_name(const struct exporter *exporter, uint32_t value)
@@ -39,10 +41,10 @@ static char *value_name(const struct exporter *exporter, uint32_t value)
     return as_string(exporter_value_name(exporter, value));
 }
 
-static bool is_name(const collage_subgraph *subgraph, const char *name)
+static bool is_name(const struct exporter *exporter, const char *name)
 {
-    for (uint32_t v = 0; v < subgraph->value_count; v++)
-        if (strcmp(subgraph->values[v]->name, name) == 0)
+    for (uint32_t v = 0; v < exporter->subgraph->value_count; v++)
+        if (strcmp(exporter_value_name(exporter, v), name) == 0)
             return true;
     return false;
 }
@@ -52,7 +54,7 @@ const char *exporter_fresh_name(struct exporter *exporter, const char *base)
     const char *name;
     do
         name = arena_format(exporter->arena, "%s/lowered.%u", base, exporter->fresh++);
-    while (name && is_name(exporter->subgraph, name));
+    while (name && is_name(exporter, name));
     exporter->failed = exporter->failed || !name;
     return name;
 }
@@ -67,6 +69,7 @@ static void set_attribute(Onnx__AttributeProto *out, const collage_attribute *a)
         [COLLAGE_ATTRIBUTE_STRING] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
         [COLLAGE_ATTRIBUTE_INTS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
         [COLLAGE_ATTRIBUTE_FLOATS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS,
+        [COLLAGE_ATTRIBUTE_GRAPH] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH,
     };
     onnx__attribute_proto__init(out);
     out->name = as_string(a->name);
@@ -120,6 +123,9 @@ static char **copy_names(struct exporter *exporter, const char *const *names, ui
     return copy;
 }
 
+static Onnx__GraphProto *export_body(struct exporter *outer, const collage_subgraph *body,
+                                     const char *const *captured, uint32_t count);
+
 void exporter_add_node(struct exporter *exporter, const struct exporter_node *node)
 {
     Onnx__NodeProto *out = exporter_allocate(exporter, 1, sizeof *out);
@@ -132,6 +138,9 @@ void exporter_add_node(struct exporter *exporter, const struct exporter_node *no
         set_attribute(&attributes[k], &node->attributes[k]);
         if (attributes[k].has_s && strcmp(attributes[k].name, "activations") == 0)
             split_names(exporter, &node->attributes[k], &attributes[k]);
+        if (node->attributes[k].kind == COLLAGE_ATTRIBUTE_GRAPH)
+            attributes[k].g = export_body(exporter, node->attributes[k].graph, node->captured,
+                                          node->captured_count);
         list[k] = &attributes[k];
     }
     onnx__node_proto__init(out);
@@ -154,8 +163,20 @@ static const char **value_names(struct exporter *exporter, const uint32_t *value
     return names;
 }
 
+/* How many of its last inputs are there for its bodies only: in ONNX these find them by their
+ * names. */
+static uint32_t captured_count(const collage_node *node)
+{
+    const collage_attribute *a = collage_node_attribute(node, "body", COLLAGE_ATTRIBUTE_GRAPH);
+    if (a) /* a Loop: trip count, condition, what is carried: one less than its body makes */
+        return node->input_count - 1 - a->graph->output_count;
+    bool is_if = collage_node_attribute(node, "then_branch", COLLAGE_ATTRIBUTE_GRAPH);
+    return is_if ? node->input_count - 1 : 0;
+}
+
 static void add_as_it_is(struct exporter *exporter, const collage_node *node)
 {
+    const uint32_t captured = captured_count(node), own = node->input_count - captured;
     const char **inputs = value_names(exporter, node->inputs, node->input_count);
     const char **outputs = value_names(exporter, node->outputs, node->output_count);
     const char *name = node_name(exporter, node);
@@ -164,7 +185,9 @@ static void add_as_it_is(struct exporter *exporter, const collage_node *node)
                           &(struct exporter_node){ .op = node->op_type,
                                                    .name = name,
                                                    .inputs = inputs,
-                                                   .input_count = node->input_count,
+                                                   .input_count = own,
+                                                   .captured = inputs + own,
+                                                   .captured_count = captured,
                                                    .outputs = outputs,
                                                    .output_count = node->output_count,
                                                    .attributes = node->attributes,
@@ -301,22 +324,20 @@ static void make_inputs(struct exporter *exporter)
 {
     const collage_subgraph *subgraph = exporter->subgraph;
     Onnx__GraphProto *graph = &exporter->graph;
-    graph->input = exporter_allocate(exporter, subgraph->input_count, sizeof *graph->input);
-    for (uint32_t k = 0; graph->input && k < subgraph->input_count; k++)
+    const uint32_t count = subgraph->input_count - exporter->captured_count;
+    graph->input = exporter_allocate(exporter, count, sizeof *graph->input);
+    for (uint32_t k = 0; graph->input && k < count; k++)
         graph->input[graph->n_input++] =
             make_port(exporter, subgraph->inputs[k], value_name(exporter, subgraph->inputs[k]));
 }
 
-/* An output that no node makes gets a node, and a name of its own. */
+/* An output that no node makes, or that is one already, gets a node, and a name of its own. */
 static const char *copy_to_output(struct exporter *exporter, uint32_t value)
 {
     Onnx__GraphProto *graph = &exporter->graph;
     Onnx__NodeProto *node = exporter_allocate(exporter, 1, sizeof *node);
     char **names = exporter_allocate(exporter, 2, sizeof *names);
-    const char *name = arena_format(exporter->arena, "%s/copy", value_name(exporter, value));
-    while (name && is_name(exporter->subgraph, name))
-        name = arena_format(exporter->arena, "%s/copy", name);
-    exporter->failed = exporter->failed || !name;
+    const char *name = exporter_fresh_name(exporter, exporter_value_name(exporter, value));
     if (exporter->failed)
         return NULL;
     names[0] = value_name(exporter, value);
@@ -379,9 +400,53 @@ static void make_outputs(struct exporter *exporter)
     for (uint32_t k = 0; k < subgraph->output_count && !exporter->failed; k++) {
         uint32_t v = subgraph->outputs[k];
         bool made = exporter->producers[v] != COLLAGE_NO_VALUE;
+        for (uint32_t j = 0; j < k; j++)
+            made = made && subgraph->outputs[j] != v;
         const char *name = made ? value_name(exporter, v) : copy_to_output(exporter, v);
         graph->output[graph->n_output++] = make_port(exporter, v, name);
     }
+}
+
+/* ---- bodies ---- */
+
+/* Values of a body get names that no other value of the model has. */
+static const char **body_names(struct exporter *outer, const collage_subgraph *body)
+{
+    const char *prefix = exporter_fresh_name(outer, "body");
+    const char **names = exporter_allocate(outer, body->value_count, sizeof *names);
+    for (uint32_t v = 0; names && prefix && v < body->value_count; v++) {
+        names[v] = arena_format(outer->arena, "%s/%s", prefix, body->values[v]->name);
+        outer->failed = outer->failed || !names[v];
+    }
+    return names;
+}
+
+/* The body as the graph of an attribute: its last inputs are captured under these names. */
+static Onnx__GraphProto *export_body(struct exporter *outer, const collage_subgraph *body,
+                                     const char *const *captured, uint32_t count)
+{
+    Onnx__GraphProto *graph = exporter_allocate(outer, 1, sizeof *graph);
+    struct exporter inner = { .arena = outer->arena,
+                              .subgraph = body,
+                              .inline_limit = outer->inline_limit,
+                              .graph = ONNX__GRAPH_PROTO__INIT,
+                              .captured_count = count };
+    inner.names = body_names(outer, body);
+    if (outer->failed)
+        return NULL;
+    for (uint32_t k = 0; k < count; k++)
+        inner.names[body->inputs[body->input_count - count + k]] = captured[k];
+    inner.fresh = outer->fresh;
+    inner.graph.name = as_string("body");
+    make_initializers(&inner);
+    make_inputs(&inner);
+    make_nodes(&inner);
+    make_outputs(&inner);
+    name_map_free(&inner.node_names);
+    outer->fresh = inner.fresh;
+    outer->failed = inner.failed;
+    *graph = inner.graph;
+    return graph;
 }
 
 /* ---- the model ---- */

@@ -23,7 +23,11 @@ struct exporter {
     uint32_t *uses;             /* of each value: by nodes and as an output */
     uint32_t *producers;        /* of each value: the node, or COLLAGE_NO_VALUE */
     uint32_t fresh;             /* names made so far */
-    bool failed;                /* out of memory */
+    /* Of a body: what its values are called in the model, and how many of its last inputs are not
+     * inputs of the graph there. */
+    const char **names;
+    uint32_t captured_count;
+    bool failed; /* out of memory */
 };
 
 /* A node with the names of what it reads and makes. */
@@ -33,6 +37,9 @@ struct exporter_node {
     uint32_t input_count, output_count;
     const collage_attribute *attributes;
     uint32_t attribute_count;
+    /* What the last inputs of its bodies are called out here. */
+    const char *const *captured;
+    uint32_t captured_count;
 };
 
 /* Memory of the model's lifetime, zeroed; NULL (and exporter->failed) if there is none. */

@@ -445,7 +445,7 @@ static bool should_fold(const struct importer *importer, const struct node *node
 {
     static const uint64_t total_limit = (uint64_t)256 << 20;
     const struct graph *graph = importer->graph;
-    bool constant = importer->folded_bytes <= total_limit;
+    bool constant = importer->folded_bytes <= total_limit && !(node->op->flags & OP_CONTROL);
     for (uint32_t k = 0; k < node->base.input_count; k++) {
         value_id v = node->base.inputs[k];
         constant =

@@ -218,8 +218,15 @@ int64_t lower_opset(const collage_subgraph *subgraph)
             opset = UNUSUAL_TYPES_OPSET;
     }
     for (uint32_t n = 0; n < subgraph->node_count; n++) {
-        int64_t needed = node_opset(subgraph->nodes[n]);
+        const collage_node *node = subgraph->nodes[n];
+        int64_t needed = node_opset(node);
         opset = needed > opset ? needed : opset;
+        for (uint32_t k = 0; k < node->attribute_count; k++) {
+            if (node->attributes[k].kind != COLLAGE_ATTRIBUTE_GRAPH)
+                continue;
+            needed = lower_opset(node->attributes[k].graph);
+            opset = needed > opset ? needed : opset;
+        }
     }
     return opset < subgraph->opset ? opset : subgraph->opset;
 }

@@ -32,7 +32,8 @@ enum {
     OP_VIEW =
         1
         << 2, /* output has the bytes of input 0 (Reshape, Flatten, Squeeze, Unsqueeze, Identity) */
-    OP_SHAPE = 1 << 3 /* output depends on the shapes of the inputs only (Shape, Size) */
+    OP_SHAPE = 1 << 3,  /* output depends on the shapes of the inputs only (Shape, Size) */
+    OP_CONTROL = 1 << 4 /* runs sub-graphs, for as long as they say: not to be computed ahead */
 };
 
 struct op {

@@ -35,7 +35,7 @@ static const struct refusal refusals[] = {
     { "incomplete", "lacks the function 'run'" },
     { "kind", "kind 9 is unknown" },
     { "nopattern", "lists no pattern" },
-    { "null", "does not speak ABI 1" },
+    { "null", "does not speak ABI 2" },
     { "small", "has 64 bytes" },
     { "stranger", "does not export the function 'collage_backend_entry'" },
     { "text", "does not load" },

@@ -201,6 +201,13 @@ static inline void builder_ints(struct model_builder *b, const char *name, size_
     a->ints = arena_copy(b->arena, values, count * sizeof *values);
 }
 
+/* A sub-graph of the last node. The body is built like a model of its own. */
+static inline void builder_body(struct model_builder *b, const char *name,
+                                struct model_builder *body)
+{
+    builder_attribute(b, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g = &body->graph;
+}
+
 static inline void builder_string(struct model_builder *b, const char *name, const char *value)
 {
     Onnx__AttributeProto *a =
