@@ -24,6 +24,15 @@ static bool takes_lstm(const collage_subgraph *subgraph, const collage_node *nod
            operator_refuse(why, node, "there is a kernel for layout 0 only");
 }
 
+static bool takes_lrn(const collage_subgraph *subgraph, const collage_node *node,
+                      collage_message *why)
+{
+    if (subgraph->values[node->inputs[0]]->rank != 4)
+        return operator_refuse(why, node, "only of rank 4");
+    return collage_node_int(node, "size", 0) % 2 == 1 ||
+           operator_refuse(why, node, "only over an odd number of channels");
+}
+
 static bool takes_resize(const collage_subgraph *subgraph, const collage_node *node,
                          collage_message *why)
 {
@@ -99,6 +108,7 @@ static const struct operator_row operator_rows[] = {
     { "HardSwish", F32, 0, NULL },
     { "Identity", ANY, 0, NULL },
     { "InstanceNormalization", F32, 0, NULL },
+    { "LRN", F32, 0, takes_lrn },
     { "LSTM", FLOATS, 0, takes_lstm },
     { "LayerNormalization", F32, 0, NULL },
     { "LeakyRelu", F32, 0, NULL },

@@ -61,6 +61,19 @@ static bool takes_lstm(const collage_subgraph *subgraph, const collage_node *nod
            operator_refuse(why, node, "only in layout 0");
 }
 
+/* Its kernel keeps the bias as an integer, and an even size has no middle. */
+static bool takes_lrn(const collage_subgraph *subgraph, const collage_node *node,
+                      collage_message *why)
+{
+    double bias = (double)collage_node_float(node, "bias", 1.0f);
+    if (node_input(subgraph, node, 0)->rank != 4)
+        return operator_refuse(why, node, "only of rank 4");
+    if (collage_node_int(node, "size", 0) % 2 != 1)
+        return operator_refuse(why, node, "only over an odd number of channels");
+    return (bias >= 1 && bias <= 1000 && bias == (double)(int)bias) ||
+           operator_refuse(why, node, "only with a bias that is a whole number");
+}
+
 static bool takes_split(const collage_subgraph *subgraph, const collage_node *node,
                         collage_message *why)
 {
@@ -191,6 +204,7 @@ static const struct operator_row operator_rows[] = {
     { "HardSwish", F32, 0, NULL },
     { "Identity", ANY, 0, NULL },
     { "InstanceNormalization", F32, 0, NULL },
+    { "LRN", F32, 0, takes_lrn },
     { "LSTM", F32, 0, takes_lstm },
     { "LayerNormalization", F32, 0, takes_normalization },
     { "LeakyRelu", F32, 0, NULL },

@@ -4,9 +4,10 @@
  * claims, in every variant, on the values of the reference run. None may be wrong; a library that
  * cannot compile what its plugin claims is counted apart.
  *
- *     conform_node_backends DIR PLUGIN-DIRECTORY BACKEND LEAST [NAME]
+ *     conform_node_backends DIR PLUGIN-DIRECTORY BACKEND LEAST [NAME | --reasons]
  *
- * LEAST: so many variants at least must pass.
+ * LEAST: so many variants at least must pass. --reasons: a line for each node that the backend does
+ * not claim, and for each variant (bench/node_table.py counts them).
  */
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ struct suite {
     const struct backend_entry *backend;
     collage_target target;
     struct conform_counts counts;
-    int cases, not_claimed;
+    bool reasons;
+    int cases, claimed_cases, not_claimed, repeated;
     unsigned limited;
     bool limit_met[LIMIT_COUNT];
     struct hash *seen;
@@ -84,43 +86,81 @@ static void excuse(struct suite *suite, const char *op, const struct tensor *exp
         }
 }
 
-/* One node as a sub-graph, with what the reference run had around it. */
-static collage_status run_node(struct suite *suite, const struct node_case *c,
-                               const struct graph *graph, const struct graph_uses *uses,
-                               const struct oracle *oracle, node_id node, struct error *error)
+/* One node of a case as a sub-graph, with what the reference run had around it. */
+struct part {
+    const struct node_case *c;
+    const struct graph *graph;
+    const struct oracle *oracle;
+    node_id node;
+    struct region region;
+    const collage_subgraph *subgraph;
+};
+
+static const char *part_op(const struct part *part)
+{
+    return part->graph->nodes[part->node].base.op_type;
+}
+
+static bool is_claimed(const struct suite *suite, const struct part *part, collage_message *why)
+{
+    if (part->region.input_count > MAX_PORTS || part->region.output_count > MAX_PORTS) {
+        snprintf(why->text, sizeof why->text, "more than %d inputs or outputs", MAX_PORTS);
+        return false;
+    }
+    return suite->backend->api->supports(part->subgraph, &suite->target, why);
+}
+
+static void run_variants(struct suite *suite, const struct part *part)
+{
+    struct tensor inputs[MAX_PORTS], outputs[MAX_PORTS];
+    collage_layout input_layouts[MAX_PORTS], output_layouts[MAX_PORTS];
+    collage_variant variant = { .inputs = input_layouts, .outputs = output_layouts };
+    for (uint32_t k = 0; k < part->region.input_count; k++)
+        inputs[k] = oracle_value(part->oracle, part->region.inputs[k]);
+    for (uint32_t k = 0; k < part->region.output_count; k++)
+        outputs[k] = oracle_value(part->oracle, part->region.outputs[k]);
+    char name[256];
+    snprintf(name, sizeof name, "%.200s %s", part->c->name, part_op(part));
+    for (size_t k = 0; next_variant(suite, part->subgraph, k, &variant); k++) {
+        const struct conform_trial trial = { name,     suite->backend, part->subgraph,
+                                             &variant, &suite->target, inputs,
+                                             outputs,  suite->reasons };
+        unsigned before = suite->counts.failed;
+        conform_run(&trial, &suite->counts);
+        if (suite->counts.failed > before)
+            excuse(suite, part_op(part), &outputs[0]);
+    }
+}
+
+/* *claimed becomes true if the backend takes the node, whether it is run here or was before. */
+static void run_part(struct suite *suite, const struct part *part, bool *claimed)
+{
+    collage_message why = { "" };
+    bool taken = is_claimed(suite, part, &why);
+    *claimed = *claimed || taken;
+    if (is_repeated(suite, part->c, part->subgraph)) {
+        suite->repeated++;
+    } else if (taken) {
+        run_variants(suite, part);
+    } else {
+        suite->not_claimed++;
+        if (suite->reasons)
+            printf("not claimed %s %s: %s\n", part->c->name, part_op(part), why.text);
+    }
+}
+
+static collage_status run_node(struct suite *suite, struct part *part,
+                               const struct graph_uses *uses, bool *claimed, struct error *error)
 {
     struct arena *arena = arena_create();
-    struct region region;
-    const collage_subgraph *subgraph = NULL;
     if (!arena)
         return error_memory(error);
-    collage_status status = region_make(arena, graph, uses, &node, 1, &region, error);
+    collage_status status =
+        region_make(arena, part->graph, uses, &part->node, 1, &part->region, error);
     if (status == COLLAGE_OK)
-        status = subgraph_make(arena, graph, &region, &subgraph, error);
-    collage_message why = { "" };
-    if (status == COLLAGE_OK && region.input_count <= MAX_PORTS &&
-        region.output_count <= MAX_PORTS && !is_repeated(suite, c, subgraph) &&
-        suite->backend->api->supports(subgraph, &suite->target, &why)) {
-        struct tensor inputs[MAX_PORTS], outputs[MAX_PORTS];
-        collage_layout input_layouts[MAX_PORTS], output_layouts[MAX_PORTS];
-        collage_variant variant = { .inputs = input_layouts, .outputs = output_layouts };
-        for (uint32_t k = 0; k < region.input_count; k++)
-            inputs[k] = oracle_value(oracle, region.inputs[k]);
-        for (uint32_t k = 0; k < region.output_count; k++)
-            outputs[k] = oracle_value(oracle, region.outputs[k]);
-        char name[256];
-        snprintf(name, sizeof name, "%.200s %s", c->name, graph->nodes[node].base.op_type);
-        for (size_t k = 0; next_variant(suite, subgraph, k, &variant); k++) {
-            const struct conform_trial trial = { name,           suite->backend, subgraph, &variant,
-                                                 &suite->target, inputs,         outputs,  false };
-            unsigned before = suite->counts.failed;
-            conform_run(&trial, &suite->counts);
-            if (suite->counts.failed > before)
-                excuse(suite, graph->nodes[node].base.op_type, &outputs[0]);
-        }
-    } else if (status == COLLAGE_OK) {
-        suite->not_claimed++;
-    }
+        status = subgraph_make(arena, part->graph, &part->region, &part->subgraph, error);
+    if (status == COLLAGE_OK)
+        run_part(suite, part, claimed);
     arena_destroy(arena);
     return status;
 }
@@ -135,8 +175,12 @@ static collage_status run_case(struct suite *suite, const struct node_case *c, s
         status = node_case_check(c, graph, oracle, error);
     if (status == COLLAGE_OK)
         status = graph_uses_build(graph, &uses, error);
-    for (node_id n = 0; status == COLLAGE_OK && n < graph->node_count; n++)
-        status = run_node(suite, c, graph, &uses, oracle, n, error);
+    bool claimed = false;
+    for (node_id n = 0; status == COLLAGE_OK && n < graph->node_count; n++) {
+        struct part part = { .c = c, .graph = graph, .oracle = oracle, .node = n };
+        status = run_node(suite, &part, &uses, &claimed, error);
+    }
+    suite->claimed_cases += status == COLLAGE_OK && claimed;
     graph_uses_free(&uses);
     oracle_destroy(oracle);
     graph_destroy(graph);
@@ -175,26 +219,29 @@ int main(int argc, char **argv)
     struct registry *registry = NULL;
     struct error error = { 0 };
     if (argc < 5) {
-        fprintf(stderr, "usage: conform_node_backends DIR PLUGIN-DIRECTORY BACKEND LEAST [NAME]\n");
+        fprintf(stderr, "usage: conform_node_backends DIR PLUGIN-DIRECTORY BACKEND LEAST "
+                        "[NAME | --reasons]\n");
         return 2;
     }
+    suite.reasons = argc > 5 && strcmp(argv[5], "--reasons") == 0;
+    const char *only = argc > 5 && !suite.reasons ? argv[5] : NULL;
     if (registry_create(argv[2], NULL, NULL, &registry, &error) != COLLAGE_OK ||
-        !open_backend(registry, argv[3], &suite) ||
-        !node_case_each(argv[1], argc > 5 ? argv[5] : NULL, each, &suite)) {
+        !open_backend(registry, argv[3], &suite) || !node_case_each(argv[1], only, each, &suite)) {
         fprintf(stderr, "the backend or the cases are not there %s\n", error.text);
         registry_destroy(registry);
         return 2;
     }
     const struct conform_counts *counts = &suite.counts;
-    printf("%s %s, %d cases: %u variants passed, %u failed, %u limited by infinities, %u that the "
-           "library cannot compile; %d nodes not claimed or repeated\n",
-           suite.backend->name, suite.backend->version, suite.cases, counts->passed, counts->failed,
-           suite.limited, counts->unimplemented, suite.not_claimed);
-    bool enough = argc > 5 || counts->passed >= strtoul(argv[4], NULL, 10);
+    printf("%s %s, %d cases, %d claimed: %u variants passed, %u failed, %u limited by infinities, "
+           "%u that the library cannot compile; %d nodes not claimed, %d repeated\n",
+           suite.backend->name, suite.backend->version, suite.cases, suite.claimed_cases,
+           counts->passed, counts->failed, suite.limited, counts->unimplemented, suite.not_claimed,
+           suite.repeated);
+    bool enough = only || counts->passed >= strtoul(argv[4], NULL, 10);
     if (!enough)
         printf("FAILED  at least %s should pass\n", argv[4]);
     bool closed = false;
-    for (size_t k = 0; k < LIMIT_COUNT && argc == 5; k++)
+    for (size_t k = 0; k < LIMIT_COUNT && !only; k++)
         if (!suite.limit_met[k] && strcmp(limits[k].backend, suite.backend->name) == 0) {
             printf("FAILED  no case meets the limit of %s any more\n", limits[k].op);
             closed = true;

@@ -90,9 +90,10 @@ static collage_status read_tensor(const struct node_case *c, const char *kind, u
     return npy_read(path, tensor, error);
 }
 
-static collage_status compute(const struct node_case *c, const struct graph *graph,
-                              struct oracle **oracle, struct error *error)
+collage_status node_case_compute(const struct node_case *c, const struct graph *graph,
+                                 struct oracle **oracle, struct error *error)
 {
+    *oracle = NULL;
     struct tensor *inputs = memory_alloc(graph->input_count * sizeof *inputs);
     collage_status status = inputs ? COLLAGE_OK : error_memory(error);
     for (uint32_t k = 0; k < graph->input_count && status == COLLAGE_OK; k++)
@@ -113,7 +114,7 @@ collage_status node_case_run(const struct node_case *c, struct graph **graph,
     *oracle = NULL;
     snprintf(path, sizeof path, "%s/%s/model.onnx", c->folder, c->name);
     collage_status status = onnx_import(path, NULL, 0, graph, error);
-    return status == COLLAGE_OK ? compute(c, *graph, oracle, error) : status;
+    return status == COLLAGE_OK ? node_case_compute(c, *graph, oracle, error) : status;
 }
 
 /* ---- comparing ---- */

@@ -19,6 +19,10 @@ bool node_case_each(const char *folder, const char *only,
  * that begins with "not supported: " is a gap. */
 void node_case_excluded(const struct node_case *c, char *reason, size_t size);
 
+/* Computes its graph, as imported or simplified, with the reference operators on the case's inputs.
+ * *oracle is the caller's: NULL after an error. */
+collage_status node_case_compute(const struct node_case *c, const struct graph *graph,
+                                 struct oracle **oracle, struct error *error);
 /* Imports it and computes it with the reference operators, on the case's inputs. Both are the
  * caller's, also after an error: NULL, or to be destroyed. */
 collage_status node_case_run(const struct node_case *c, struct graph **graph,

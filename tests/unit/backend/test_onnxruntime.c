@@ -55,6 +55,7 @@ static const char *const texts[] = {
 };
 
 static const struct refusal_case refusals[] = {
+    { "LRN", 1, { .name = "size", .kind = COLLAGE_ATTRIBUTE_INT, .i = 3 }, "rank 4", 0 },
     { "LSTM", 3, { .name = "layout", .kind = COLLAGE_ATTRIBUTE_INT, .i = 1 }, "layout 0", 0 },
     { "LSTM", 3, { .name = "layout", .kind = COLLAGE_ATTRIBUTE_INT, .i = 0 }, NULL, 0 },
 };

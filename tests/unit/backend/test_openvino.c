@@ -77,6 +77,7 @@ static const struct refusal_case refusals[] = {
       { .name = "none", .kind = COLLAGE_ATTRIBUTE_INT },
       "element type 7",
       COLLAGE_INT64 },
+    { "LRN", 1, { .name = "size", .kind = COLLAGE_ATTRIBUTE_INT, .i = 3 }, "rank 4", 0 },
     { "LSTM", 3, { .name = "layout", .kind = COLLAGE_ATTRIBUTE_INT, .i = 1 }, "layout 0", 0 },
     { "LSTM", 3, { .name = "layout", .kind = COLLAGE_ATTRIBUTE_INT, .i = 0 }, NULL, 0 },
     { "LSTM", 8, { .name = "layout", .kind = COLLAGE_ATTRIBUTE_INT, .i = 0 }, "peepholes", 0 },
