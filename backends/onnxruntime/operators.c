@@ -37,6 +37,10 @@ static bool takes_resize(const collage_subgraph *subgraph, const collage_node *n
                          collage_message *why)
 {
     (void)subgraph;
+    const collage_attribute *axes = collage_node_attribute(node, "axes", COLLAGE_ATTRIBUTE_INTS);
+    for (uint32_t k = 0; axes && k < axes->count; k++)
+        if (axes->ints[k] < 0)
+            return operator_refuse(why, node, "it writes outside its memory for negative axes");
     return strcmp(collage_node_string(node, "coordinate_transformation_mode", "half_pixel"),
                   "tf_crop_and_resize") != 0 ||
            operator_refuse(why, node, "it fills in where the crop still has elements");

@@ -151,7 +151,8 @@ typedef struct collage_tensor_info {
 /*
  * Loads an ONNX file: checks it, infers all shapes, canonicalises. External data are memory-mapped
  * and must lie in the model's folder. `shapes` binds the symbolic dimensions of the inputs it
- * names.
+ * names. An input with a default (an initializer of its name, since IR version 4) is one of the
+ * model's inputs only if `shapes` names it, else a constant.
  */
 COLLAGE_API collage_status collage_model_load(collage_context *context, const char *path,
                                               const collage_shape *shapes, size_t shape_count,

@@ -24,6 +24,7 @@ const struct operator_case operator_cases[] = {
 #define CASE(name, text)  { name, text, false },
 #define LARGE(name, text) { name, text, true },
 #include "cases/cases.def"
+#include "cases/traps.def"
 #undef LARGE
 #undef CASE
 };
@@ -188,6 +189,19 @@ static bool read_value(struct parser *p, const char *name, bool input)
 
 /* ---- nodes ---- */
 
+/* The rest of 'a text'. */
+static bool read_quoted(struct parser *p, char *word)
+{
+    size_t count = 0;
+    while (*p->at && *p->at != '\'') {
+        if (count + 1 == MAX_WORD)
+            return wrong(p, "a long text");
+        word[count++] = *p->at++;
+    }
+    word[count] = '\0';
+    return accept(p, '\'') || wrong(p, "no closing quote");
+}
+
 static bool read_attribute(struct parser *p, const char *name, collage_attribute *attribute)
 {
     struct arena *arena = p->graph->arena;
@@ -213,9 +227,10 @@ static bool read_attribute(struct parser *p, const char *name, collage_attribute
         return true;
     }
     char word[MAX_WORD];
-    if (!read_word(p, word))
+    bool quoted = accept(p, '\'');
+    if (quoted ? !read_quoted(p, word) : !read_word(p, word))
         return false;
-    if (!isdigit((unsigned char)word[0]) && word[0] != '-') {
+    if (quoted || (!isdigit((unsigned char)word[0]) && word[0] != '-')) {
         attribute->kind = COLLAGE_ATTRIBUTE_STRING;
         attribute->s = arena_string(arena, word);
         attribute->count = (uint32_t)strlen(word);

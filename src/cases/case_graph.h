@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * case_graph.h: one table of small sub-graphs (cases.def), each a line of text. The conformance
- * tests run it on every backend and hold the results against the reference; `collage bench-ops`
- * times it. A case becomes a graph with example contents and with the reference's result for every
- * value.
+ * case_graph.h: one table of small sub-graphs (cases.def and traps.def), each a line of text. The
+ * conformance tests run it on every backend and hold the results against the reference; `collage
+ * bench-ops` times it. A case becomes a graph with example contents and with the reference's result
+ * for every value.
  *
  *     x: 1x3x5x5              an input; "x: int64 3x4" of another type, "x: bool" a scalar
  *     w = 8x3x3x3             a constant of example contents (of a type: "w = int64 8")
@@ -15,8 +15,8 @@
  *     y, , z = LSTM(x, w, r)  several outputs, one of them left out
  *
  * Statements end with ';'. The last node's outputs are the graph's. An attribute is a float if it
- * has a point, an integer if it is digits, else a string.
- * Bodies are in braces, in the text form of graphs (docs/graph-text.md).
+ * has a point, an integer if it is digits, else a string; 'in quotes' it is a string with any
+ * signs. Bodies are in braces, in the text form of graphs (docs/graph-text.md).
  */
 #ifndef COLLAGE_CASES_CASE_GRAPH_H
 #define COLLAGE_CASES_CASE_GRAPH_H

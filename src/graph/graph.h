@@ -47,7 +47,7 @@ struct graph {
     struct value *values;
     struct node *nodes;
     size_t value_count, value_capacity, node_count, node_capacity;
-    value_id *inputs; /* the model's inputs that are not initializers, in order */
+    value_id *inputs; /* the model's inputs that are not constants, in order */
     value_id *outputs;
     uint32_t input_count, output_count;
     struct graph_property *properties;

@@ -122,6 +122,42 @@ static collage_status read_outputs(struct importer *importer, struct error *erro
     return status;
 }
 
+/* Since IR version 4 an initializer that is listed among the inputs too is only the default of one.
+ * It is taken as a constant, unless the caller gives the shape of that input: then it is an input
+ * like any other. */
+static bool is_left_as_input(const struct importer *importer, const char *name,
+                             const collage_shape *shapes, size_t shape_count)
+{
+    enum { DEFAULTS_SINCE = 4 };
+    const Onnx__GraphProto *graph = importer->model->graph;
+    bool is_named = false, is_listed = false;
+    if (importer->model->ir_version < DEFAULTS_SINCE)
+        return false;
+    for (size_t k = 0; k < shape_count && !is_named; k++)
+        is_named = strcmp(shapes[k].name, name) == 0;
+    for (size_t k = 0; k < graph->n_input && is_named && !is_listed; k++)
+        is_listed = strcmp(message_string(graph->input[k]->name), name) == 0;
+    return is_listed;
+}
+
+static collage_status import_initializers(struct importer *importer, const collage_shape *shapes,
+                                          size_t shape_count, struct error *error)
+{
+    const Onnx__GraphProto *graph = importer->model->graph;
+    Onnx__TensorProto **constants = memory_alloc(graph->n_initializer * sizeof *constants);
+    size_t count = 0;
+    if (!constants)
+        return error_memory(error);
+    for (size_t k = 0; k < graph->n_initializer; k++)
+        if (!is_left_as_input(importer, message_string(graph->initializer[k]->name), shapes,
+                              shape_count))
+            constants[count++] = graph->initializer[k];
+    const struct body body = { .initializers = constants, .initializer_count = count };
+    collage_status status = scope_import_constants(importer, &body, error);
+    memory_free(constants);
+    return status;
+}
+
 static collage_status import_all(struct importer *importer, const collage_shape *shapes,
                                  size_t shape_count, struct error *error)
 {
@@ -129,11 +165,10 @@ static collage_status import_all(struct importer *importer, const collage_shape 
     if (status != COLLAGE_OK)
         return status;
     const Onnx__GraphProto *graph = importer->model->graph;
-    const struct body body = { graph->node, graph->n_node, graph->initializer,
-                               graph->n_initializer };
+    const struct body body = { .nodes = graph->node, .node_count = graph->n_node };
     status = read_properties(importer, error);
     if (status == COLLAGE_OK)
-        status = scope_import_constants(importer, &body, error);
+        status = import_initializers(importer, shapes, shape_count, error);
     if (status == COLLAGE_OK)
         status = importer_inputs(importer, shapes, shape_count, error);
     if (status == COLLAGE_OK)
@@ -168,11 +203,12 @@ static collage_status import_bytes(struct importer *importer, const void *bytes,
     importer->external.identity = hash_begin();
     if (!importer->external.identity)
         return error_memory(error);
-    hash_bytes(importer->external.identity, bytes, count);
     collage_status status = message_unpack_model(bytes, count, importer->path, &model, error);
     importer->model = model;
-    if (status == COLLAGE_OK)
+    if (status == COLLAGE_OK) { /* a file that is refused for its size is not read */
+        hash_bytes(importer->external.identity, bytes, count);
         status = import_all(importer, shapes, shape_count, error);
+    }
     message_free_model(model);
     return status;
 }

@@ -22,8 +22,7 @@ struct binder {
     size_t symbol_count, symbol_capacity;
 };
 
-/* An input that the caller must feed: not one with an initializer (IR version 3 lists those too).
- */
+/* An input that the caller must feed: not one whose initializer is a constant (import.c). */
 static bool is_fed(const struct importer *importer, const Onnx__ValueInfoProto *info)
 {
     uint32_t id = name_map_find(&importer->values, message_string(info->name));
@@ -145,11 +144,11 @@ static collage_status bind_input(struct binder *binder, const Onnx__ValueInfoPro
                          "input '%s' has %zu dimensions in the model, but %d in the given shape",
                          info->name, shape->n_dim, given->rank);
     for (int32_t k = 0; k < given->rank; k++) {
-        if (given->dims[k] < 1)
+        int64_t fixed = shape ? static_dim(shape->dim[k]) : -1;
+        if (given->dims[k] < (fixed == 0 ? 0 : 1)) /* plans name the shapes of the file, too */
             return error_set(error, COLLAGE_ERROR_SHAPE,
                              "input '%s': dimension %d of the given shape must be positive",
                              info->name, k);
-        int64_t fixed = shape ? static_dim(shape->dim[k]) : -1;
         if (fixed >= 0 && fixed != given->dims[k])
             return error_set(error, COLLAGE_ERROR_SHAPE,
                              "input '%s': dimension %d is %lld in the model, but %lld in the given "

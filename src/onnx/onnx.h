@@ -12,8 +12,9 @@
 /*
  * Reads, upgrades every node to opset OPS_OPSET, binds symbolic dimensions (by input shapes; an
  * equal symbol binds everywhere), infers all shapes, evaluating constant integer arithmetic (Shape
- * -> Gather -> Concat -> Reshape) on the way. The graph is verified but not canonical. External
- * data are mapped, not copied.
+ * -> Gather -> Concat -> Reshape) on the way. An initializer that is the default of an input (IR
+ * version 4) is a constant, or that input if its shape is given. The graph is verified but not
+ * canonical. External data are mapped, not copied.
  */
 collage_status onnx_import(const char *path, const collage_shape *shapes, size_t shape_count,
                            struct graph **out, struct error *error);

@@ -89,18 +89,110 @@ static collage_status batch_norm_outputs(struct importer *importer, struct draft
     return COLLAGE_OK;
 }
 
+static bool has_text(const struct draft *draft, const char *name, const char *text)
+{
+    for (uint32_t k = 0; k < draft->attribute_count; k++)
+        if (strcmp(draft->attributes[k].name, name) == 0)
+            return draft->attributes[k].kind == COLLAGE_ATTRIBUTE_STRING &&
+                   strcmp(draft->attributes[k].s, text) == 0;
+    return false;
+}
+
+static bool is_nearest(const struct draft *draft)
+{
+    for (uint32_t k = 0; k < draft->attribute_count; k++)
+        if (strcmp(draft->attributes[k].name, "mode") == 0)
+            return has_text(draft, "mode", "nearest");
+    return true; /* the default */
+}
+
+/* How `nearest` rounded when no attribute said so: down while enlarging, up while shrinking, as
+ * ONNX's example of that time shows and the libraries do. */
+static collage_status old_rounding(const struct importer *importer, const struct draft *draft,
+                                   const char **rounding, struct error *error)
+{
+    const value_id scales = draft_input(draft, 1);
+    bool enlarges = false, shrinks = false;
+    if (graph_is_constant(importer->graph, scales)) { /* if not, inference refuses it */
+        const struct tensor *tensor = &importer->graph->values[scales].tensor;
+        for (int64_t i = 0; i < tensor_elements(tensor); i++) {
+            enlarges = enlarges || tensor_get(tensor, i) > 1;
+            shrinks = shrinks || tensor_get(tensor, i) < 1;
+        }
+    }
+    if (enlarges && shrinks && is_nearest(draft))
+        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
+                         "before opset 11 enlarging one axis and shrinking another is not "
+                         "supported");
+    *rounding = shrinks ? "ceil" : "floor";
+    return COLLAGE_OK;
+}
+
 static collage_status resize_defaults(struct importer *importer, struct draft *draft,
                                       struct error *error)
 {
-    collage_status status =
-        draft_add_string(importer, draft, "coordinate_transformation_mode", "asymmetric", error);
+    const char *rounding = NULL;
+    collage_status status = old_rounding(importer, draft, &rounding, error);
     if (status == COLLAGE_OK)
-        status = draft_add_string(importer, draft, "nearest_mode", "floor", error);
+        status = draft_add_string(importer, draft, "coordinate_transformation_mode", "asymmetric",
+                                  error);
+    if (status == COLLAGE_OK)
+        status = draft_add_string(importer, draft, "nearest_mode", rounding, error);
     if (status == COLLAGE_OK && draft->input_count == 2) {
         status = draft_set_input(importer, draft, 2, draft->inputs[1], error);
         draft->inputs[1] = GRAPH_NONE;
     }
     return status;
+}
+
+/* The mode tf_half_pixel_for_nn, which opset 13 dropped, was half_pixel moved by half an element.
+ * Rounded, that is half_pixel rounded in another way. */
+static collage_status resize_half_pixel_for_nn(struct importer *importer, struct draft *draft,
+                                               struct error *error)
+{
+    static const char mode[] = "coordinate_transformation_mode";
+    collage_attribute *how;
+    if (!has_text(draft, mode, "tf_half_pixel_for_nn"))
+        return COLLAGE_OK;
+    collage_status status = draft_take_attribute(importer, draft, "nearest_mode",
+                                                 COLLAGE_ATTRIBUTE_STRING, &how, error);
+    if (status == COLLAGE_OK)
+        status = draft_drop_attribute(importer, draft, mode, COLLAGE_ATTRIBUTE_STRING, error);
+    if (status != COLLAGE_OK)
+        return status;
+    const char *rounding = how ? how->s : "round_prefer_floor";
+    bool down = strcmp(rounding, "floor") == 0;
+    bool halves_down = strcmp(rounding, "round_prefer_floor") == 0;
+    if (!is_nearest(draft) || (!down && !halves_down))
+        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
+                         "tf_half_pixel_for_nn is supported with the mode 'nearest' and the "
+                         "nearest_mode 'floor' or 'round_prefer_floor' only");
+    status = draft_add_string(importer, draft, mode, "half_pixel", error);
+    return status == COLLAGE_OK ? draft_add_string(importer, draft, "nearest_mode",
+                                                   down ? "round_prefer_ceil" : "ceil", error)
+                                : status;
+}
+
+/* Not every library counts axes from the end. Those out of range are left for inference to refuse.
+ */
+static collage_status resize_axes_from_front(struct importer *importer, struct draft *draft,
+                                             struct error *error)
+{
+    collage_attribute *axes = NULL;
+    collage_status status = draft_need_input(draft, 0, error);
+    if (status == COLLAGE_OK)
+        status =
+            draft_take_attribute(importer, draft, "axes", COLLAGE_ATTRIBUTE_INTS, &axes, error);
+    if (status != COLLAGE_OK || !axes)
+        return status;
+    int64_t rank = importer->graph->values[draft->inputs[0]].tensor.rank;
+    int64_t *ints = arena_copy(importer->graph->arena, axes->ints, axes->count * sizeof *ints);
+    if (!ints)
+        return error_memory(error);
+    for (uint32_t k = 0; k < axes->count; k++)
+        ints[k] += ints[k] < 0 && ints[k] >= -rank ? rank : 0;
+    axes->ints = ints;
+    return draft_add_attribute(importer, draft, *axes, error);
 }
 
 /* Empty tensors stood for left-out inputs. */
@@ -345,7 +437,9 @@ static const struct {
     { "ReduceSum", 13, axes_to_input },
     { "ReduceSumSquare", 18, axes_to_input },
     { "Resize", 11, resize_defaults },
+    { "Resize", 13, resize_half_pixel_for_nn },
     { "Resize", OPS_OPSET + 1, resize_empty_inputs },
+    { "Resize", OPS_OPSET + 1, resize_axes_from_front },
     { "RoiAlign", 16, roi_align_mode },
     { "Scatter", OPS_OPSET + 1, scatter_to_elements },
     { "SimplifiedLayerNormalization", OPS_OPSET + 1, simplified_to_rms },

@@ -51,6 +51,10 @@ static collage_status size_output(const struct op_call *call, struct window *w, 
 static collage_status read_sizes(const struct op_call *call, struct window *w, struct error *error)
 {
     struct ints shape, extra;
+    const char *automatic = collage_node_string(call->node, "auto_pad", "NOTSET");
+    if (strcmp(automatic, "NOTSET") != 0 && strcmp(automatic, "VALID") != 0 &&
+        strcmp(automatic, "SAME_UPPER") != 0 && strcmp(automatic, "SAME_LOWER") != 0)
+        return shape_error(error, "auto_pad '%.20s' is unknown", automatic);
     collage_status status = call_ints_attribute(call, "output_shape", &shape, error);
     if (status == COLLAGE_OK)
         status = call_ints_attribute(call, "output_padding", &extra, error);

@@ -57,6 +57,17 @@ static collage_status read_pads(const struct op_call *call, struct pads *out, st
     return COLLAGE_OK;
 }
 
+/* Negative pads take elements away before anything is added: these stay of an axis. */
+struct kept {
+    int64_t first, count;
+};
+
+static struct kept kept_of(const struct pads *pads, int32_t d, int64_t dim)
+{
+    int64_t first = pads->begin[d] < 0 ? -pads->begin[d] : 0;
+    return (struct kept){ first, dim - first + (pads->end[d] < 0 ? pads->end[d] : 0) };
+}
+
 collage_status infer_pad(const struct op_call *call, struct error *error)
 {
     const struct tensor *value = call_input(call, 2);
@@ -69,7 +80,7 @@ collage_status infer_pad(const struct op_call *call, struct error *error)
         return shape_error(error, "the value to pad with must be one %s", dtype_name(y.dtype));
     for (int32_t d = 0; d < y.rank; d++) {
         bool grows = pads.begin[d] > 0 || pads.end[d] > 0;
-        if (pads.mode != PAD_CONSTANT && grows && y.dims[d] == 0)
+        if (pads.mode != PAD_CONSTANT && grows && kept_of(&pads, d, y.dims[d]).count < 1)
             return shape_error(error, "axis %d is empty and cannot be padded with its own elements",
                                (int)d);
         y.dims[d] += pads.begin[d] + pads.end[d];
@@ -85,21 +96,23 @@ static int64_t modulo(int64_t a, int64_t b)
     return (a % b + b) % b;
 }
 
-/* Where element i of an axis of `dim` elements comes from; -1: from the constant. */
-static int64_t source(enum pad_mode mode, int64_t i, int64_t dim)
+/* Where element i, counted as in the input, comes from: itself if it stays; -1: the constant. */
+static int64_t source(enum pad_mode mode, int64_t i, struct kept kept)
 {
-    if (i >= 0 && i < dim)
+    int64_t at = i - kept.first;
+    if (at >= 0 && at < kept.count)
         return i;
     switch (mode) {
     case PAD_EDGE:
-        return i < 0 ? 0 : dim - 1;
+        return kept.first + (at < 0 ? 0 : kept.count - 1);
     case PAD_WRAP:
-        return modulo(i, dim);
+        return kept.first + modulo(at, kept.count);
     case PAD_REFLECT: {
-        if (dim == 1)
-            return 0;
-        int64_t period = 2 * (dim - 1), at = modulo(i, period);
-        return at < dim ? at : period - at;
+        if (kept.count == 1)
+            return kept.first;
+        int64_t period = 2 * (kept.count - 1);
+        at = modulo(at, period);
+        return kept.first + (at < kept.count ? at : period - at);
     }
     case PAD_CONSTANT:
         break;
@@ -147,7 +160,7 @@ collage_status compute_pad(const struct op_call *call, struct error *error)
     int64_t *at = sources;
     for (int32_t d = 0; d < y->rank; d++)
         for (int64_t i = 0; i < y->dims[d]; i++)
-            *at++ = source(pads.mode, i - pads.begin[d], x->dims[d]);
+            *at++ = source(pads.mode, i - pads.begin[d], kept_of(&pads, d, x->dims[d]));
     copy_padded(x, y, call_input(call, 2), sources);
     memory_free(sources);
     return COLLAGE_OK;

@@ -209,6 +209,15 @@ static int64_t reduce_integer(const struct reducer *reducer, const struct tensor
     return is_unsigned ? (int64_t)((uint64_t)result / (uint64_t)count) : result / count;
 }
 
+/* Of no integers: the limit of the type that every element would replace. */
+static void set_extreme_of_nothing(const struct reducer *reducer, struct tensor *y, int64_t i)
+{
+    if (y->dtype == COLLAGE_BOOL)
+        tensor_set_int(y, i, reducer->initial > 0);
+    else
+        tensor_set(y, i, reducer->initial);
+}
+
 static collage_status run(const struct op_call *call, const struct reducer *reducer,
                           struct error *error)
 {
@@ -219,13 +228,16 @@ static collage_status run(const struct op_call *call, const struct reducer *redu
     if (status != COLLAGE_OK)
         return status;
     bool integer = !dtype_is_float(x->dtype) && reducer->integer_step;
+    bool nothing = integer && reducer->integer_from_first && tensor_elements(x) == 0;
     int64_t out = 0;
     struct walk walk;
     begin_part(&walk, x, set, false, 0);
     while (walk_row(&walk))
         for (int64_t i = 0; i < walk.length; i++, out++) {
             int64_t start = walk.at[0] + i * walk.step[0];
-            if (integer)
+            if (nothing)
+                set_extreme_of_nothing(reducer, y, out);
+            else if (integer)
                 tensor_set_int(y, out, reduce_integer(reducer, x, set, start));
             else
                 tensor_set(y, out, reduce_real(reducer, x, set, start));

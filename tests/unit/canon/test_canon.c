@@ -13,6 +13,16 @@ static void dead_nodes_go(void **state)
                NULL, 1, true, 0);
     check_pass(canon_remove_dead, IN "%a: float32[2x3x3] = Relu(%x) output %a }", NULL, 1, false,
                0);
+    /* An output that nobody reads is left out, but not one that has its place. */
+    check_pass(canon_remove_dead,
+               IN "%y: float32[2x3x3], %m: bool[2x3x3] = Dropout(%x) output %y }", NULL, 1, true,
+               0);
+    check_pass(canon_remove_dead, IN "%y: float32[2x3x3], _ = Dropout(%x) output %y }", NULL, 1,
+               true, 0);
+    check_pass(canon_remove_dead,
+               IN "%a: float32[2x3x1], %b: float32[2x3x2] = Split(%x) {axis = 2, num_outputs = 2} "
+                  "output %a }",
+               NULL, 1, false, 0);
 }
 
 static void constants_fold(void **state)

@@ -89,6 +89,22 @@ static void test_several_outputs(void **state)
     case_graph_destroy(&made);
 }
 
+static void test_texts_in_quotes(void **state)
+{
+    (void)state;
+    struct case_graph made;
+    struct error error;
+    assert_int_equal(make("x: 2x2; v: 2; y = Einsum(x, v) equation='ii, j->'", &made, &error),
+                     COLLAGE_OK);
+    const collage_attribute *equation = &made.graph->nodes[0].base.attributes[0];
+    assert_int_equal(equation->kind, COLLAGE_ATTRIBUTE_STRING);
+    assert_string_equal(equation->s, "ii, j->");
+    assert_int_equal(output_of(&made, 0).rank, 0);
+    case_graph_destroy(&made);
+    assert_int_equal(make("x: 2x2; y = Dropout(x) seed='7'", &made, &error), COLLAGE_ERROR_SHAPE);
+    assert_non_null(strstr(error.text, "wrong type"));
+}
+
 static void test_mistakes_name_the_case(void **state)
 {
     (void)state;
@@ -108,6 +124,7 @@ static void test_mistakes_name_the_case(void **state)
         "x: 1x2x3x4x5x6x7x8x9; y = Relu(x)",
         "x: 2x3; a = [1,oops]; y = ReduceSum(x, a)",
         "x: 2x3; y = Relu(x) extra!",
+        "x: 2x3; y = Einsum(x) equation='ij",
         "x: 2x3; a, b, c, d, e, f, g, h, i = Split(x)",
     };
     for (size_t k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
@@ -124,9 +141,9 @@ static void test_mistakes_name_the_case(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_well_formed),   cmocka_unit_test(test_values_are_as_written),
-        cmocka_unit_test(test_types_and_scalars),      cmocka_unit_test(test_several_outputs),
-        cmocka_unit_test(test_mistakes_name_the_case),
+        cmocka_unit_test(test_rows_are_well_formed), cmocka_unit_test(test_values_are_as_written),
+        cmocka_unit_test(test_types_and_scalars),    cmocka_unit_test(test_several_outputs),
+        cmocka_unit_test(test_texts_in_quotes),      cmocka_unit_test(test_mistakes_name_the_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

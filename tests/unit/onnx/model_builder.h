@@ -208,6 +208,15 @@ static inline void builder_body(struct model_builder *b, const char *name,
     builder_attribute(b, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g = &body->graph;
 }
 
+static inline void builder_floats(struct model_builder *b, const char *name, size_t count,
+                                  const float *values)
+{
+    Onnx__AttributeProto *a =
+        builder_attribute(b, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+    a->n_floats = count;
+    a->floats = arena_copy(b->arena, values, count * sizeof *values);
+}
+
 static inline void builder_string(struct model_builder *b, const char *name, const char *value)
 {
     Onnx__AttributeProto *a =
