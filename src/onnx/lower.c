@@ -50,9 +50,9 @@ static bool lower_swish(struct exporter *exporter, uint32_t n)
 
 /* ---- Mul and Add with a constant for each channel: BatchNormalization ---- */
 
-/* The operand that has one number for each channel of the other, which is *x. */
+/* The operand (*id) that has one number for each channel of the other, which is *x. */
 static const collage_value *channel_operand(const struct exporter *exporter,
-                                            const collage_node *node, uint32_t *x)
+                                            const collage_node *node, uint32_t *x, uint32_t *id)
 {
     for (uint32_t k = 0; k < 2; k++) {
         const collage_value *constant = value_of(exporter, node->inputs[k]);
@@ -63,6 +63,7 @@ static const collage_value *channel_operand(const struct exporter *exporter,
         for (int32_t d = 0; d < constant->rank && fits; d++)
             fits = constant->dims[d] == (d == channel ? other->dims[1] : 1);
         *x = node->inputs[1 - k];
+        *id = node->inputs[k];
         if (fits)
             return constant;
     }
@@ -77,7 +78,7 @@ static const collage_node *producer_of(const struct exporter *exporter, uint32_t
 
 /* The Mul before an Add, if the two are a normalisation: its x, scale and shift. */
 struct affine {
-    uint32_t x;
+    uint32_t x, scale_id, shift_id;
     const collage_value *scale, *shift;
 };
 
@@ -93,12 +94,26 @@ static bool find_affine(const struct exporter *exporter, const collage_node *sum
                         struct affine *affine)
 {
     uint32_t product;
-    affine->shift = channel_operand(exporter, sum, &product);
+    affine->shift = channel_operand(exporter, sum, &product, &affine->shift_id);
     const collage_node *mul = affine->shift ? producer_of(exporter, product) : NULL;
     if (!mul || strcmp(mul->op_type, "Mul") != 0 || exporter->uses[product] != 1)
         return false;
-    affine->scale = channel_operand(exporter, mul, &affine->x);
+    affine->scale = channel_operand(exporter, mul, &affine->x, &affine->scale_id);
     return affine->scale && !follows_convolution(exporter, affine->x);
+}
+
+/* The constant as a vector. One that is external must stay in use: ONNX Runtime drops what is not,
+ * and then fails for want of it. Libraries compute the Squeeze once. */
+static const char *add_vector(struct exporter *exporter, const char *base,
+                              const collage_value *constant, const char *constant_name)
+{
+    int64_t count = (int64_t)(constant->bytes / sizeof(float));
+    if (constant->bytes <= exporter->inline_limit)
+        return exporter_add_floats(exporter, base, 1, count, constant->data);
+    const char *vector = exporter_fresh_name(exporter, base);
+    if (!exporter->failed)
+        add(exporter, "Squeeze", constant_name, NULL, vector);
+    return vector;
 }
 
 static bool lower_add(struct exporter *exporter, uint32_t n)
@@ -115,11 +130,13 @@ static bool lower_add(struct exporter *exporter, uint32_t n)
         variance[c] = 1;
     if (exporter->failed)
         return false;
-    const char *inputs[] = { exporter_value_name(exporter, affine.x),
-                             exporter_add_floats(exporter, y, 1, channels, affine.scale->data),
-                             exporter_add_floats(exporter, y, 1, channels, affine.shift->data),
-                             exporter_add_floats(exporter, y, 1, channels, mean),
-                             exporter_add_floats(exporter, y, 1, channels, variance) };
+    const char *inputs[] = {
+        exporter_value_name(exporter, affine.x),
+        add_vector(exporter, y, affine.scale, exporter_value_name(exporter, affine.scale_id)),
+        add_vector(exporter, y, affine.shift, exporter_value_name(exporter, affine.shift_id)),
+        exporter_add_floats(exporter, y, 1, channels, mean),
+        exporter_add_floats(exporter, y, 1, channels, variance)
+    };
     const collage_attribute epsilon = { .name = "epsilon", .kind = COLLAGE_ATTRIBUTE_FLOAT };
     exporter_add_node(exporter, &(struct exporter_node){ .op = "BatchNormalization",
                                                          .name = "",
