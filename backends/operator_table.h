@@ -45,6 +45,54 @@ static inline bool operator_has_attribute(const collage_node *node, const char *
     return false;
 }
 
+/* An input of a node; NULL if it is left out. */
+static inline const collage_value *operator_input(const collage_subgraph *subgraph,
+                                                  const collage_node *node, uint32_t index)
+{
+    return index < node->input_count && node->inputs[index] != COLLAGE_NO_VALUE
+               ? subgraph->values[node->inputs[index]]
+               : NULL;
+}
+
+static inline int64_t operator_elements(const collage_value *value)
+{
+    int64_t count = 1;
+    for (int32_t d = 0; d < value->rank; d++)
+        count *= value->dims[d];
+    return count;
+}
+
+/* One number for a whole tensor: a scalar, or a vector of one element. */
+static inline bool operator_is_single(const collage_value *value)
+{
+    return value->rank == 0 || (value->rank == 1 && value->dims[0] == 1);
+}
+
+/* An element of a constant of integers. */
+static inline int64_t operator_integer(const collage_value *constant, int64_t index)
+{
+    const unsigned char *bytes = constant->data;
+    switch (constant->dtype) {
+#define INTEGER(type_code, type)                                                                   \
+    case type_code: {                                                                              \
+        type number;                                                                               \
+        memcpy(&number, bytes + (size_t)index * sizeof number, sizeof number);                     \
+        return (int64_t)number;                                                                    \
+    }
+        INTEGER(COLLAGE_INT8, int8_t)
+        INTEGER(COLLAGE_UINT8, uint8_t)
+        INTEGER(COLLAGE_INT16, int16_t)
+        INTEGER(COLLAGE_UINT16, uint16_t)
+        INTEGER(COLLAGE_INT32, int32_t)
+        INTEGER(COLLAGE_UINT32, uint32_t)
+        INTEGER(COLLAGE_INT64, int64_t)
+        INTEGER(COLLAGE_UINT64, uint64_t)
+#undef INTEGER
+    default:
+        return 0;
+    }
+}
+
 static inline bool operator_has_type(uint32_t types, collage_dtype dtype)
 {
     return (uint32_t)dtype < 32 && types >> (uint32_t)dtype & 1u;
@@ -98,6 +146,20 @@ static inline bool operator_values_taken(const struct operator_table *table,
     return true;
 }
 
+static inline bool operator_table_takes(const struct operator_table *table,
+                                        const collage_subgraph *subgraph, collage_message *why);
+
+/* All operators of an If's or a Loop's bodies. What is constant around them is not in them. */
+static inline bool operator_bodies_taken(const struct operator_table *table,
+                                         const collage_node *node, collage_message *why)
+{
+    for (uint32_t k = 0; k < node->attribute_count; k++)
+        if (node->attributes[k].kind == COLLAGE_ATTRIBUTE_GRAPH &&
+            !operator_table_takes(table, node->attributes[k].graph, why))
+            return false;
+    return true;
+}
+
 static inline bool operator_taken(const struct operator_table *table,
                                   const collage_subgraph *subgraph, const collage_node *node,
                                   collage_message *why)
@@ -118,7 +180,8 @@ static inline bool operator_taken(const struct operator_table *table,
     }
     return (!row->takes || row->takes(subgraph, node, why)) &&
            operator_values_taken(table, subgraph, node, false, why) &&
-           operator_values_taken(table, subgraph, node, true, why);
+           operator_values_taken(table, subgraph, node, true, why) &&
+           operator_bodies_taken(table, node, why);
 }
 
 static inline bool operator_table_takes(const struct operator_table *table,

@@ -77,6 +77,11 @@ static const struct option region_options[] = {
     { "session.use_device_allocator_for_initializers", "1" },
 };
 
+/* Without VNNI the library's kernels for uint8 times int8 add pairs of products in 16 bits, which
+ * saturate: wrong results. With this, constant weights become uint8, of which it adds up exactly.
+ * With VNNI that would only be slower. */
+static const struct option exact_products = { "session.x64quantprecision", "1" };
+
 static OrtStatus *set_options(const collage_backend *backend, const collage_target *target,
                               OrtSessionOptions *options)
 {
@@ -90,6 +95,8 @@ static OrtStatus *set_options(const collage_backend *backend, const collage_targ
     for (size_t k = 0; k < count && !failed; k++)
         failed =
             ort->AddSessionConfigEntry(options, region_options[k].key, region_options[k].value);
+    if (!failed && !target->vnni)
+        failed = ort->AddSessionConfigEntry(options, exact_products.key, exact_products.value);
     return failed;
 }
 
@@ -119,7 +126,7 @@ static collage_status weights_wrap(const collage_backend *backend, const collage
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
     for (uint32_t k = 0; k < subgraph->value_count; k++) {
         const collage_value *value = subgraph->values[k];
-        if (!value->data || value->bytes <= INLINE_BYTES)
+        if (!value->data || value->dequantized || value->bytes <= INLINE_BYTES)
             continue;
         struct port shape = { .rank = (size_t)value->rank,
                               .bytes = value->bytes,
@@ -255,7 +262,8 @@ static collage_status make_kernel(collage_kernel *kernel, const collage_compile_
                     &kernel->output_count))
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
     for (uint32_t k = 0; k < subgraph->value_count; k++)
-        kernel->weight_bytes += subgraph->values[k]->data ? subgraph->values[k]->bytes : 0;
+        if (subgraph->values[k]->data && !subgraph->values[k]->dequantized)
+            kernel->weight_bytes += subgraph->values[k]->bytes;
     OrtSessionOptions *options = NULL;
     collage_status status =
         ort_check(ort, ort->CreateSessionOptions(&options), "session options", message);

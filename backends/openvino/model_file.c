@@ -17,7 +17,7 @@ static const uint64_t ALIGNMENT = 64; /* of weights in the file, as export_onnx 
 
 static bool is_external(const collage_value *value)
 {
-    return value->data && value->bytes > INLINE_BYTES;
+    return value->data && !value->dequantized && value->bytes > INLINE_BYTES;
 }
 
 bool model_file_is_worth(const collage_subgraph *subgraph)

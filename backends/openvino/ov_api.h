@@ -46,8 +46,10 @@ enum {
     OV_UNKNOWN = 0,
     OV_BOOLEAN = 1,
     OV_F32 = 4,
+    OV_I8 = 7,
     OV_I32 = 9,
     OV_I64 = 10,
+    OV_U8 = 16,
 };
 
 #define OV_FUNCTIONS(ROW)                                                                          \

@@ -35,10 +35,8 @@ static int element_type(collage_dtype dtype)
         collage_dtype dtype;
         int type;
     } types[] = {
-        { COLLAGE_FLOAT32, OV_F32 },
-        { COLLAGE_INT32, OV_I32 },
-        { COLLAGE_INT64, OV_I64 },
-        { COLLAGE_BOOL, OV_BOOLEAN },
+        { COLLAGE_FLOAT32, OV_F32 },  { COLLAGE_INT32, OV_I32 }, { COLLAGE_INT64, OV_I64 },
+        { COLLAGE_BOOL, OV_BOOLEAN }, { COLLAGE_INT8, OV_I8 },   { COLLAGE_UINT8, OV_U8 },
     };
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++)
         if (types[k].dtype == dtype)
@@ -307,7 +305,8 @@ static collage_status make_kernel(collage_kernel *kernel, const collage_compile_
                     &kernel->output_count))
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
     for (uint32_t k = 0; k < subgraph->value_count; k++)
-        kernel->weight_bytes += subgraph->values[k]->data ? subgraph->values[k]->bytes : 0;
+        if (subgraph->values[k]->data && !subgraph->values[k]->dequantized)
+            kernel->weight_bytes += subgraph->values[k]->bytes;
     return make_request(kernel, request, message);
 }
 

@@ -77,6 +77,16 @@ typedef struct collage_attribute {
     const struct collage_subgraph *graph;
 } collage_attribute;
 
+/*
+ * What a constant was dequantized from: (integers - zero) * scale, as DequantizeLinear has it, with
+ * one scale and one zero for all, for each index of `axis`, or for each block of `block_size` of
+ * them (0: no blocks). Indices into the sub-graph's values, all of which are constants.
+ */
+typedef struct collage_dequantized {
+    uint32_t integers, scale, zero; /* zero: COLLAGE_NO_VALUE if there is none */
+    int64_t axis, block_size;
+} collage_dequantized;
+
 /* A tensor of a sub-graph. Shapes are static. */
 typedef struct collage_value {
     const char *name; /* unique in the sub-graph */
@@ -87,6 +97,10 @@ typedef struct collage_value {
     uint64_t bytes;     /* rank-product times element size */
     uint64_t share_key; /* constants: equal keys mean equal contents in this process (packed weights
                            may be shared); 0: do not share */
+    /* Float32 constants that a node reads beside what a DequantizeLinear of the sub-graph makes:
+     * libraries with kernels for integers want what they were made of. `data` is the float32 all
+     * the same. NULL: all others. */
+    const collage_dequantized *dequantized;
 } collage_value;
 
 #define COLLAGE_NO_VALUE UINT32_MAX /* an optional input that is left out */
@@ -179,6 +193,8 @@ typedef struct collage_target {
     int32_t threads;
     int32_t device;    /* index into the backend's devices; 0 is the host for CPU backends */
     bool avx2, avx512; /* AVX2 with FMA; AVX-512 F, BW, DQ and VL */
+    bool vnni;         /* AVX-VNNI or AVX-512 VNNI: sums of products of 8-bit integers that do not
+                          saturate on the way */
 } collage_target;
 
 /* One way to run a sub-graph: an algorithm and the layouts at its border. The host points `inputs`
@@ -232,7 +248,8 @@ typedef struct collage_host {
      * external initializers named as in the sub-graph, with the location "collage" (for libraries
      * that take their memory separately, or from a file of that name that the backend writes: the
      * constants lie in it in the order of the sub-graph's values, each from a multiple of 64
-     * bytes); UINT64_MAX puts all inline. *bytes is freed with `release`. */
+     * bytes); UINT64_MAX puts all inline. What was dequantized is no initializer: its integers are,
+     * and a DequantizeLinear makes it. *bytes is freed with `release`. */
     collage_status (*export_onnx)(void *context, const collage_subgraph *subgraph,
                                   uint64_t inline_limit, void **bytes, size_t *count,
                                   collage_message *message);

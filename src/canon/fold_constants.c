@@ -33,29 +33,78 @@ static bool should_fold(const struct graph *graph, const struct node *node)
            arena_bytes(graph->arena) + bytes <= ARENA_LIMIT;
 }
 
+/* ---- transposed weights of quantized models ---- */
+
+/* The integers of `from`, transposed as the node says, as a new constant. */
+static collage_status transpose_integers(struct graph *graph, const struct node *node,
+                                         const struct dequantized *from, value_id *made,
+                                         struct error *error)
+{
+    const struct value *integers = &graph->values[from->integers];
+    const struct tensor *inputs[1] = { &integers->tensor };
+    struct tensor output = { 0 };
+    const struct op_call call = { &node->base, 1, 1, inputs, &output };
+    collage_status status = op_infer(node->op, &call, error);
+    const char *name = graph_fresh_name(graph, integers->name);
+    if (status == COLLAGE_OK)
+        output.data = arena_alloc(graph->arena, (size_t)tensor_bytes(&output));
+    if (status == COLLAGE_OK && (!name || !output.data))
+        status = error_memory(error);
+    if (status == COLLAGE_OK)
+        status = node->op->compute(&call, error);
+    if (status != COLLAGE_OK)
+        return status;
+    *made = graph_add_value(graph, name, VALUE_CONSTANT, &output);
+    return *made == GRAPH_NONE ? error_memory(error) : COLLAGE_OK;
+}
+
+/* Where the node puts that axis of a tensor of that rank. */
+static int64_t transposed_axis(const collage_node *node, int64_t axis, int32_t rank)
+{
+    const collage_attribute *perm = collage_node_attribute(node, "perm", COLLAGE_ATTRIBUTE_INTS);
+    axis += axis < 0 ? rank : 0;
+    if (!perm)
+        return rank - 1 - axis;
+    for (uint32_t k = 0; k < perm->count; k++)
+        if (perm->ints[k] == axis || perm->ints[k] + rank == axis)
+            return k;
+    return axis;
+}
+
+/* A Transpose of what was dequantized, now folded: its output was dequantized from transposed
+ * integers. (A scale for all has an axis that means nothing.) */
+static collage_status keep_integers(struct graph *graph, node_id id, struct error *error)
+{
+    const struct node *node = &graph->nodes[id];
+    const collage_node *base = &node->base;
+    if (strcmp(base->op_type, "Transpose") != 0)
+        return COLLAGE_OK;
+    const struct value *x = &graph->values[base->inputs[0]];
+    if (!x->dequantized || x->dequantized->block_size != 0)
+        return COLLAGE_OK;
+    struct dequantized from = *x->dequantized;
+    from.axis = transposed_axis(base, from.axis, x->tensor.rank);
+    collage_status status = transpose_integers(graph, node, x->dequantized, &from.integers, error);
+    if (status != COLLAGE_OK)
+        return status;
+    struct dequantized *kept = arena_copy(graph->arena, &from, sizeof from);
+    graph->values[base->outputs[0]].dequantized = kept;
+    return kept ? COLLAGE_OK : error_memory(error);
+}
+
+/* ---- the pass ---- */
+
 /* An operator that the reference cannot compute stays. */
 static collage_status fold(struct graph *graph, node_id id, bool *changed, struct error *error)
 {
-    const collage_node *node = &graph->nodes[id].base;
-    struct error inner = { 0 };
-    struct tensor *outputs = memory_alloc(node->output_count * sizeof *outputs);
-    if (!outputs)
-        return error_memory(error);
-    collage_status status = graph_evaluate_outputs(graph, id, outputs, &inner);
-    for (uint32_t k = 0; status == COLLAGE_OK && k < node->output_count; k++) {
-        if (node->outputs[k] == GRAPH_NONE)
-            continue;
-        struct value *value = &graph->values[node->outputs[k]];
-        value->kind = VALUE_CONSTANT;
-        value->producer = GRAPH_NONE;
-        value->tensor = outputs[k];
-    }
-    memory_free(outputs);
-    if (status == COLLAGE_OK) {
-        graph_remove_node(graph, id);
-        *changed = true;
-    }
-    return status == COLLAGE_ERROR_MEMORY ? error_memory(error) : COLLAGE_OK;
+    bool folded;
+    collage_status status = graph_fold_node(graph, id, &folded, error);
+    if (status != COLLAGE_OK || !folded)
+        return status;
+    status = keep_integers(graph, id, error);
+    graph_remove_node(graph, id);
+    *changed = true;
+    return status;
 }
 
 collage_status canon_fold_constants(struct graph *graph, bool *changed, struct error *error)

@@ -66,6 +66,18 @@ static bool read_word(struct parser *p, char *word)
     return true;
 }
 
+/* Up to the closing quote. */
+static bool read_quoted(struct parser *p, char *word)
+{
+    size_t count = strcspn(p->at, "'");
+    if (!p->at[count] || count >= MAX_WORD)
+        return wrong(p, "a string that does not end");
+    memcpy(word, p->at, count);
+    word[count] = '\0';
+    p->at += count + 1;
+    return true;
+}
+
 /* "1,-2,3" up to `end`. */
 static bool read_numbers(struct parser *p, char end, double *numbers, uint32_t *count)
 {
@@ -190,18 +202,6 @@ static bool read_value(struct parser *p, const char *name, bool input)
 /* ---- nodes ---- */
 
 /* The rest of 'a text'. */
-static bool read_quoted(struct parser *p, char *word)
-{
-    size_t count = 0;
-    while (*p->at && *p->at != '\'') {
-        if (count + 1 == MAX_WORD)
-            return wrong(p, "a long text");
-        word[count++] = *p->at++;
-    }
-    word[count] = '\0';
-    return accept(p, '\'') || wrong(p, "no closing quote");
-}
-
 static bool read_attribute(struct parser *p, const char *name, collage_attribute *attribute)
 {
     struct arena *arena = p->graph->arena;

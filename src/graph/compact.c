@@ -64,6 +64,20 @@ static collage_status sort_nodes(struct walk *walk, struct error *error)
     return COLLAGE_OK;
 }
 
+/* What a constant that stays was dequantized from stays; that was not dequantized itself. */
+static void mark_sources(const struct graph *graph, value_id *new_id)
+{
+    for (size_t v = 0; v < graph->value_count; v++) {
+        const struct dequantized *from = new_id[v] ? graph->values[v].dequantized : NULL;
+        if (!from)
+            continue;
+        new_id[from->integers] = 1;
+        new_id[from->scale] = 1;
+        if (from->zero != GRAPH_NONE)
+            new_id[from->zero] = 1;
+    }
+}
+
 /* Which values stay: model inputs and outputs, and what a live node reads or writes. */
 static void mark_values(const struct walk *walk, value_id *new_id)
 {
@@ -82,6 +96,7 @@ static void mark_values(const struct walk *walk, value_id *new_id)
             if (base->outputs[k] != GRAPH_NONE)
                 new_id[base->outputs[k]] = 1;
     }
+    mark_sources(graph, new_id);
 }
 
 static void renumber(value_id *ids, uint32_t count, const value_id *new_id)
@@ -101,6 +116,14 @@ static void renumber_values(struct graph *graph, value_id *new_id)
             new_id[v] = count++;
         }
     graph->value_count = count;
+    for (value_id v = 0; v < count; v++) {
+        struct dequantized *from = graph->values[v].dequantized;
+        if (!from)
+            continue;
+        renumber(&from->integers, 1, new_id);
+        renumber(&from->scale, 1, new_id);
+        renumber(&from->zero, 1, new_id);
+    }
     renumber(graph->inputs, graph->input_count, new_id);
     renumber(graph->outputs, graph->output_count, new_id);
 }

@@ -19,6 +19,13 @@ typedef uint32_t value_id;
 
 enum value_kind { VALUE_INPUT, VALUE_CONSTANT, VALUE_COMPUTED };
 
+/* What a constant was made from by DequantizeLinear (fold.c): constants that no node need read.
+ * Libraries with kernels for integers are given these (subgraph.c). */
+struct dequantized {
+    value_id integers, scale, zero; /* zero: GRAPH_NONE if there is none */
+    int64_t axis, block_size;       /* as the node had them */
+};
+
 struct value {
     const char *name; /* unique, not empty */
     enum value_kind kind;
@@ -27,6 +34,7 @@ struct value {
     /* A constant that was parsed from text (graph_text.h) and whose zeros stand in for contents of
      * this hash; else NULL. */
     const struct hash *stands_for;
+    struct dequantized *dequantized; /* a constant of float32, in the graph's arena; else NULL */
 };
 
 struct node {
@@ -103,6 +111,11 @@ collage_status graph_infer_outputs(const struct graph *graph, node_id node, stru
                                    struct error *error);
 collage_status graph_evaluate_outputs(struct graph *graph, node_id node, struct tensor *outputs,
                                       struct error *error);
+/* Turns the outputs of a node into constants, if its inputs are constants or only their shapes
+ * matter; the caller then removes it. *folded: false, and nothing is changed, if the reference
+ * cannot compute it. What DequantizeLinear makes remembers from what. COLLAGE_ERROR_MEMORY only. */
+collage_status graph_fold_node(struct graph *graph, node_id node, bool *folded,
+                               struct error *error);
 
 /* The node's inputs, to be edited in place (the graph owns them). */
 value_id *graph_node_inputs(struct graph *graph, node_id node);

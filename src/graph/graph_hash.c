@@ -15,6 +15,14 @@ static void hash_value(struct hash_state *state, const struct value *value)
     hash_bytes(state, t->dims, (size_t)t->rank * sizeof *t->dims);
     if (value->kind == VALUE_CONSTANT && tensor_bytes(t) <= SMALL_BYTES)
         hash_bytes(state, t->data, (size_t)tensor_bytes(t));
+    if (value->dequantized) {
+        const struct dequantized *from = value->dequantized;
+        hash_u64(state, from->integers);
+        hash_u64(state, from->scale);
+        hash_u64(state, from->zero);
+        hash_u64(state, (uint64_t)from->axis);
+        hash_u64(state, (uint64_t)from->block_size);
+    }
 }
 
 static bool hash_node(struct hash_state *state, const collage_node *node)

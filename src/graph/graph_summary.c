@@ -125,7 +125,9 @@ void graph_print_summary(const struct graph *graph, struct text *out)
         const struct value *value = &graph->values[v];
         bool constant = value->kind == VALUE_CONSTANT;
         constants += constant;
-        parameters += constant ? (uint64_t)tensor_elements(&value->tensor) : 0;
+        /* what was dequantized is counted as the integers that it was made of */
+        bool counts = constant && !value->dequantized;
+        parameters += counts ? (uint64_t)tensor_elements(&value->tensor) : 0;
         *(constant ? &constant_bytes : &activation_bytes) += tensor_bytes(&value->tensor);
     }
     text_string(out, "graph       ");

@@ -17,8 +17,8 @@ collage_status subgraph_make_identity(struct arena *arena, const struct tensor *
                                       const collage_subgraph **out, struct error *error);
 
 /* Operators, attributes, wiring, shapes, types, and which inputs are constants; contents only of
- * constants that are integers or have at most 64 elements. No names: equal blocks of a network have
- * equal hashes. */
+ * constants that are integers of more than 16 bits or have at most 64 elements, and of no scales.
+ * No names: equal blocks of a network have equal hashes. */
 struct hash subgraph_hash(const collage_subgraph *subgraph);
 
 /* "Conv+Add+Relu": the operators in order, shortened with "..." after 6. */

@@ -9,6 +9,29 @@ static collage_status broken(struct error *error, const char *what, const char *
     return error_set(error, COLLAGE_ERROR_INTERNAL, "graph invariant broken: %s: '%s'", what, name);
 }
 
+static bool is_constant_or_none(const struct graph *graph, value_id id)
+{
+    return id == GRAPH_NONE || (id < graph->value_count && graph_is_constant(graph, id));
+}
+
+/* What it was dequantized from is there, and was not dequantized itself. */
+static collage_status check_dequantized(const struct graph *graph, const struct value *v,
+                                        struct error *error)
+{
+    const struct dequantized *from = v->dequantized;
+    if (!from)
+        return COLLAGE_OK;
+    bool sound = from->integers != GRAPH_NONE && from->scale != GRAPH_NONE &&
+                 is_constant_or_none(graph, from->integers) &&
+                 is_constant_or_none(graph, from->scale) && is_constant_or_none(graph, from->zero);
+    if (v->kind != VALUE_CONSTANT || v->tensor.dtype != COLLAGE_FLOAT32 || !sound)
+        return broken(error, "dequantized from what is no constant", v->name);
+    if (graph->values[from->integers].dequantized || graph->values[from->scale].dequantized ||
+        !tensor_same_shape(&v->tensor, &graph->values[from->integers].tensor))
+        return broken(error, "dequantized from what does not fit", v->name);
+    return COLLAGE_OK;
+}
+
 static collage_status check_value(const struct graph *graph, value_id id, struct error *error)
 {
     const struct value *v = &graph->values[id];
@@ -26,7 +49,7 @@ static collage_status check_value(const struct graph *graph, value_id id, struct
         return broken(error, "computed value without a producer", v->name);
     if (v->kind != VALUE_COMPUTED && v->producer != GRAPH_NONE)
         return broken(error, "input or constant with a producer", v->name);
-    return COLLAGE_OK;
+    return check_dequantized(graph, v, error);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -8,6 +8,7 @@
 #include "graph/subgraph.h"
 #include "measure/timing.h"
 #include "measure/trial.h"
+#include "reference/slack.h"
 #include "tensor/layout.h"
 
 /* ---- from candidates and transitions to trials ---- */
@@ -19,6 +20,16 @@ static struct tensor *values_of(struct arena *arena, const struct oracle *oracle
     for (uint32_t k = 0; tensors && k < count; k++)
         tensors[k] = oracle_value(oracle, ids[k]);
     return tensors;
+}
+
+static collage_status find_slack(const struct candidate_set *set, const struct region *region,
+                                 const struct oracle *oracle, struct arena *arena,
+                                 struct trial_spec *spec, struct error *error)
+{
+    const struct slack_values values = slack_values_of(oracle);
+    double *slack = arena_array(arena, region->output_count, sizeof *slack);
+    spec->slack = slack;
+    return slack ? slack_find(set->graph, region, &values, slack, error) : error_memory(error);
 }
 
 static collage_status spec_of_candidate(const struct candidate_set *set, candidate_id id,
@@ -41,7 +52,9 @@ static collage_status spec_of_candidate(const struct candidate_set *set, candida
         values_of(arena, oracle, candidate->region.outputs, candidate->region.output_count);
     if (!spec->inputs || !spec->expected)
         return error_memory(error);
-    return candidate_subgraph(set, id, arena, &spec->subgraph, error);
+    collage_status status = find_slack(set, &candidate->region, oracle, arena, spec, error);
+    return status == COLLAGE_OK ? candidate_subgraph(set, id, arena, &spec->subgraph, error)
+                                : status;
 }
 
 static collage_status spec_of_transition(const struct candidate_set *set, uint32_t backend,

@@ -194,7 +194,8 @@ uint64_t trial_weight_bytes(const struct trial *trial)
     const collage_subgraph *subgraph = trial->spec->subgraph;
     uint64_t constants = 0;
     for (uint32_t k = 0; k < subgraph->value_count; k++)
-        constants += subgraph->values[k]->data ? subgraph->values[k]->bytes : 0;
+        if (subgraph->values[k]->data && !subgraph->values[k]->dequantized)
+            constants += subgraph->values[k]->bytes;
     return constants > trial->info.weight_bytes ? constants : trial->info.weight_bytes;
 }
 

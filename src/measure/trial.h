@@ -22,7 +22,8 @@ struct trial_spec {
     const char *variant;
     const collage_layout *input_layouts, *output_layouts; /* as the sub-graph's */
     const struct tensor *inputs, *expected;               /* row-major, as the sub-graph's */
-    double tolerance;
+    const double *slack; /* of each output (reference/slack.h); NULL: none */
+    double tolerance;    /* for what is beyond it */
     struct arena *arena; /* for small things; outlives the trial */
 };
 

@@ -44,7 +44,9 @@ static collage_status compare_output(const struct trial *trial, uint32_t k,
                                      const struct tensor *actual, double *worst,
                                      struct error *error)
 {
-    struct tensor_difference difference = tensor_compare(actual, &trial->spec->expected[k]);
+    double slack = trial->spec->slack ? trial->spec->slack[k] : 0;
+    struct tensor_difference difference =
+        tensor_compare_within(actual, &trial->spec->expected[k], slack);
     if (!(difference.error <= *worst))
         *worst = difference.error;
     if (difference.error <= trial->spec->tolerance)

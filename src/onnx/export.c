@@ -244,6 +244,12 @@ static Onnx__TensorProto *make_initializer(struct exporter *exporter, const coll
     return tensor;
 }
 
+/* What was dequantized is made by a node, from its integers. */
+static bool is_initializer(const collage_value *value)
+{
+    return value->data && !value->dequantized;
+}
+
 static void make_initializers(struct exporter *exporter)
 {
     const collage_subgraph *subgraph = exporter->subgraph;
@@ -251,7 +257,7 @@ static void make_initializers(struct exporter *exporter)
     size_t capacity = subgraph->value_count + (size_t)subgraph->node_count * LOWERED_CONSTANTS;
     graph->initializer = exporter_allocate(exporter, capacity, sizeof *graph->initializer);
     for (uint32_t v = 0; graph->initializer && v < subgraph->value_count; v++)
-        if (subgraph->values[v]->data)
+        if (is_initializer(subgraph->values[v]))
             graph->initializer[graph->n_initializer++] =
                 make_initializer(exporter, subgraph->values[v]);
 }
@@ -379,14 +385,42 @@ static uint32_t *find_producers(struct exporter *exporter)
     return producers;
 }
 
+/* The DequantizeLinear that makes a constant. */
+static void add_dequantized(struct exporter *exporter, const collage_value *value)
+{
+    const collage_dequantized *from = value->dequantized;
+    const char *inputs[] = { exporter_value_name(exporter, from->integers),
+                             exporter_value_name(exporter, from->scale),
+                             exporter_value_name(exporter, from->zero) };
+    const collage_attribute attributes[] = {
+        { .name = "axis", .kind = COLLAGE_ATTRIBUTE_INT, .i = from->axis },
+        { .name = "block_size", .kind = COLLAGE_ATTRIBUTE_INT, .i = from->block_size },
+    };
+    uint32_t input_count = from->zero == COLLAGE_NO_VALUE ? 2 : 3;
+    exporter_add_node(exporter,
+                      &(struct exporter_node){ .op = "DequantizeLinear",
+                                               .name = "",
+                                               .inputs = inputs,
+                                               .input_count = input_count,
+                                               .outputs = &value->name,
+                                               .output_count = 1,
+                                               .attributes = attributes,
+                                               .attribute_count = from->block_size ? 2 : 1 });
+}
+
 static void make_nodes(struct exporter *exporter)
 {
     const collage_subgraph *subgraph = exporter->subgraph;
     Onnx__GraphProto *graph = &exporter->graph;
     size_t capacity = (size_t)subgraph->node_count * LOWERED_NODES + subgraph->output_count;
+    for (uint32_t v = 0; v < subgraph->value_count; v++)
+        capacity += subgraph->values[v]->dequantized ? 1 : 0;
     graph->node = exporter_allocate(exporter, capacity, sizeof *graph->node);
     exporter->uses = count_uses(exporter);
     exporter->producers = find_producers(exporter);
+    for (uint32_t v = 0; v < subgraph->value_count && !exporter->failed; v++)
+        if (subgraph->values[v]->dequantized)
+            add_dequantized(exporter, subgraph->values[v]);
     for (uint32_t n = 0; n < subgraph->node_count && !exporter->failed; n++)
         if (!lower_node(exporter, n) && !exporter->failed)
             add_as_it_is(exporter, subgraph->nodes[n]);
@@ -478,7 +512,7 @@ static bool is_too_large(const collage_subgraph *subgraph, uint64_t inline_limit
 {
     uint64_t total = 0;
     for (uint32_t v = 0; v < subgraph->value_count && total <= MODEL_LIMIT; v++)
-        if (subgraph->values[v]->data && subgraph->values[v]->bytes <= inline_limit)
+        if (is_initializer(subgraph->values[v]) && subgraph->values[v]->bytes <= inline_limit)
             total += subgraph->values[v]->bytes;
     return total > MODEL_LIMIT;
 }

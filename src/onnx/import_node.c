@@ -439,18 +439,22 @@ static bool is_small(const struct graph *graph, value_id v)
     return v == GRAPH_NONE || tensor_bytes(&graph->values[v].tensor) <= FOLD_BYTES;
 }
 
+static bool is_small_constant(const struct graph *graph, value_id v)
+{
+    return v == GRAPH_NONE ||
+           (graph_is_constant(graph, v) && is_small(graph, v) && !graph->values[v].dequantized);
+}
+
 /* Shape arithmetic: small constants make a small constant; shapes are known. All of it together is
- * bounded too: nodes are cheap in a file. */
+ * bounded too: nodes are cheap in a file. What was dequantized is weights: they are left to canon/.
+ */
 static bool should_fold(const struct importer *importer, const struct node *node)
 {
     static const uint64_t total_limit = (uint64_t)256 << 20;
     const struct graph *graph = importer->graph;
     bool constant = importer->folded_bytes <= total_limit && !(node->op->flags & OP_CONTROL);
-    for (uint32_t k = 0; k < node->base.input_count; k++) {
-        value_id v = node->base.inputs[k];
-        constant =
-            constant && (v == GRAPH_NONE || (graph_is_constant(graph, v) && is_small(graph, v)));
-    }
+    for (uint32_t k = 0; k < node->base.input_count; k++)
+        constant = constant && is_small_constant(graph, node->base.inputs[k]);
     for (uint32_t k = 0; k < node->base.output_count; k++)
         if (!is_small(graph, node->base.outputs[k]))
             return false;
@@ -462,23 +466,15 @@ static collage_status fold(struct importer *importer, node_id id, struct error *
 {
     struct graph *graph = importer->graph;
     const collage_node *base = &graph->nodes[id].base;
-    struct tensor *outputs = memory_alloc(base->output_count * sizeof *outputs);
-    if (!outputs)
-        return error_memory(error);
-    struct error inner = { 0 };
-    collage_status status = graph_evaluate_outputs(graph, id, outputs, &inner);
-    for (uint32_t k = 0; status == COLLAGE_OK && k < base->output_count; k++)
-        if (base->outputs[k] != GRAPH_NONE) {
-            struct value *value = &graph->values[base->outputs[k]];
-            value->kind = VALUE_CONSTANT;
-            value->producer = GRAPH_NONE;
-            value->tensor = outputs[k];
-            importer->folded_bytes += tensor_bytes(&outputs[k]);
-        }
-    memory_free(outputs);
-    if (status == COLLAGE_OK)
-        graph->node_count--;
-    return status == COLLAGE_ERROR_MEMORY ? error_memory(error) : COLLAGE_OK;
+    bool folded;
+    collage_status status = graph_fold_node(graph, id, &folded, error);
+    if (status != COLLAGE_OK || !folded)
+        return status;
+    for (uint32_t k = 0; k < base->output_count; k++)
+        if (base->outputs[k] != GRAPH_NONE)
+            importer->folded_bytes += tensor_bytes(&graph->values[base->outputs[k]].tensor);
+    graph->node_count--;
+    return COLLAGE_OK;
 }
 
 collage_status importer_emit(struct importer *importer, struct draft *draft, struct error *error)

@@ -58,8 +58,9 @@ static const collage_value *channel_operand(const struct exporter *exporter,
         const collage_value *constant = value_of(exporter, node->inputs[k]);
         const collage_value *other = value_of(exporter, node->inputs[1 - k]);
         int32_t channel = constant->rank - other->rank + 1; /* the constant's dimension for it */
-        bool fits = constant->data && !other->data && constant->dtype == COLLAGE_FLOAT32 &&
-                    other->rank >= 3 && channel >= 0 && channel <= 1;
+        bool fits = constant->data && !constant->dequantized && !other->data &&
+                    constant->dtype == COLLAGE_FLOAT32 && other->rank >= 3 && channel >= 0 &&
+                    channel <= 1;
         for (int32_t d = 0; d < constant->rank && fits; d++)
             fits = constant->dims[d] == (d == channel ? other->dims[1] : 1);
         *x = node->inputs[1 - k];
@@ -171,17 +172,21 @@ static bool lower_mul(struct exporter *exporter, uint32_t n)
 /* From which set on an operator is written as the graph has it; an attribute or a value of one may
  * have come later than the operator. What is not here has not changed since BASE_OPSET, but for the
  * types that it takes. */
-enum { BASE_OPSET = 18, UNUSUAL_TYPES_OPSET = 25 };
+enum { BASE_OPSET = 18, BLOCKS_OPSET = 21, UNUSUAL_TYPES_OPSET = 25 };
 static const struct {
     const char *op, *attribute, *value; /* attribute, value: NULL if they do not matter */
     int64_t since;
 } newer[] = {
+    { "AffineGrid", NULL, NULL, 20 },
     { "Attention", NULL, NULL, 24 },
     { "Attention", "left_window_size", NULL, 25 },
     { "Attention", "right_window_size", NULL, 25 },
     { "AveragePool", "dilations", NULL, 19 },
+    { "BitCast", NULL, NULL, 26 },
     { "Cast", "round_mode", NULL, 24 },
     { "Cast", "saturate", NULL, 19 },
+    { "CumProd", NULL, NULL, 26 },
+    { "DeformConv", NULL, NULL, 19 },
     { "DequantizeLinear", "block_size", NULL, 21 },
     { "DequantizeLinear", "output_dtype", NULL, 23 },
     { "DFT", NULL, NULL, 20 },
@@ -224,15 +229,24 @@ static int64_t node_opset(const collage_node *node)
     return opset;
 }
 
+/* Types that operators have taken since BASE_OPSET, if they take them at all. Integers of 8 bits
+ * must be among them: ONNX Runtime turns a MaxPool between DequantizeLinear and QuantizeLinear into
+ * one of integers in that set's version of it only. */
+static bool is_usual(collage_dtype dtype)
+{
+    return dtype == COLLAGE_FLOAT32 || dtype == COLLAGE_INT64 || dtype == COLLAGE_INT32 ||
+           dtype == COLLAGE_BOOL || dtype == COLLAGE_UINT8 || dtype == COLLAGE_INT8;
+}
+
 int64_t lower_opset(const collage_subgraph *subgraph)
 {
     int64_t opset = BASE_OPSET;
     for (uint32_t v = 0; v < subgraph->value_count; v++) {
-        collage_dtype dtype = subgraph->values[v]->dtype;
-        bool is_usual = dtype == COLLAGE_FLOAT32 || dtype == COLLAGE_INT64 ||
-                        dtype == COLLAGE_INT32 || dtype == COLLAGE_BOOL;
-        if (!is_usual) /* newer versions of most operators differ in the types that they take */
-            opset = UNUSUAL_TYPES_OPSET;
+        const collage_dequantized *from = subgraph->values[v]->dequantized;
+        if (from && from->block_size && opset < BLOCKS_OPSET)
+            opset = BLOCKS_OPSET;
+        if (!is_usual(subgraph->values[v]->dtype))
+            opset = UNUSUAL_TYPES_OPSET; /* most operators' newer versions differ in types */
     }
     for (uint32_t n = 0; n < subgraph->node_count; n++) {
         const collage_node *node = subgraph->nodes[n];

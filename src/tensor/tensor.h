@@ -50,6 +50,12 @@ struct tensor_difference {
     double actual, expected;
 };
 struct tensor_difference tensor_compare(const struct tensor *actual, const struct tensor *expected);
+/* The same, but elements that are no further apart than `slack` (reference/slack.h) are equal, and
+ * of others only what is beyond it counts. */
+struct tensor_difference tensor_compare_within(const struct tensor *actual,
+                                               const struct tensor *expected, double slack);
+/* The largest finite magnitude (an infinite one would hide every other); 0 if there is none. */
+double tensor_largest(const struct tensor *tensor);
 
 /* What is allowed for one float32 kernel checked on the reference's inputs, and for a whole plan.
  */

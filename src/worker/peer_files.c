@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "reference/slack.h"
 #include "tensor/npy.h"
 
 enum { HEADER_LIMIT = 1 << 16 }; /* bytes of a .npy file beyond its data */
@@ -146,29 +147,42 @@ static collage_status read_output(const char *path, const char *name, const stru
                      dtype_name(actual->dtype), wanted, dtype_name(expected->dtype));
 }
 
+static collage_status compare_output(const struct peer_files *files, uint32_t k, double slack,
+                                     double *worst, struct error *error)
+{
+    const char *name = files->graph->values[files->graph->outputs[k]].name;
+    const struct tensor expected = oracle_value(files->oracle, files->graph->outputs[k]);
+    struct tensor actual = { .data = NULL };
+    char path[PATH_MAX];
+    make_path(files, "output", k, path);
+    collage_status status = read_output(path, name, &expected, &actual, error);
+    if (status != COLLAGE_OK)
+        return status;
+    struct tensor_difference difference = tensor_compare_within(&actual, &expected, slack);
+    memory_free_aligned(actual.data);
+    if (!(difference.error <= *worst))
+        *worst = difference.error;
+    if (difference.error <= TENSOR_PLAN_TOLERANCE)
+        return COLLAGE_OK;
+    return error_set(error, COLLAGE_ERROR_WRONG_RESULT,
+                     "wrong result: output '%s' differs by %.2g of its largest value at "
+                     "element %lld (%.9g, expected %.9g)",
+                     name, difference.error, (long long)difference.index, difference.actual,
+                     difference.expected);
+}
+
 collage_status peer_files_compare(const struct peer_files *files, double *worst,
                                   struct error *error)
 {
+    const struct graph *graph = files->graph;
+    const struct slack_values values = slack_values_of(files->oracle);
+    double *slack = memory_alloc(graph->output_count * sizeof *slack);
     *worst = 0;
-    for (uint32_t k = 0; k < files->graph->output_count; k++) {
-        const char *name = files->graph->values[files->graph->outputs[k]].name;
-        const struct tensor expected = oracle_value(files->oracle, files->graph->outputs[k]);
-        struct tensor actual = { .data = NULL };
-        char path[PATH_MAX];
-        make_path(files, "output", k, path);
-        collage_status status = read_output(path, name, &expected, &actual, error);
-        if (status != COLLAGE_OK)
-            return status;
-        struct tensor_difference difference = tensor_compare(&actual, &expected);
-        memory_free_aligned(actual.data);
-        if (!(difference.error <= *worst))
-            *worst = difference.error;
-        if (!(difference.error <= TENSOR_PLAN_TOLERANCE))
-            return error_set(error, COLLAGE_ERROR_WRONG_RESULT,
-                             "wrong result: output '%s' differs by %.2g of its largest value at "
-                             "element %lld (%.9g, expected %.9g)",
-                             name, difference.error, (long long)difference.index, difference.actual,
-                             difference.expected);
-    }
-    return COLLAGE_OK;
+    if (!slack)
+        return error_memory(error);
+    collage_status status = slack_find(graph, NULL, &values, slack, error);
+    for (uint32_t k = 0; k < graph->output_count && status == COLLAGE_OK; k++)
+        status = compare_output(files, k, slack[k], worst, error);
+    memory_free(slack);
+    return status;
 }

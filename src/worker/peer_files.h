@@ -15,7 +15,7 @@ json_t *peer_files_describe_outputs(const struct peer_files *files);
 void peer_files_clear_outputs(const struct peer_files *files);
 
 /* Compares what the peer wrote with the oracle. COLLAGE_ERROR_WRONG_RESULT if an output is missing,
- * is of another shape or type, or differs by more than TENSOR_PLAN_TOLERANCE. */
+ * is of another shape or type, or differs by more than its slack and TENSOR_PLAN_TOLERANCE. */
 collage_status peer_files_compare(const struct peer_files *files, double *worst,
                                   struct error *error);
 

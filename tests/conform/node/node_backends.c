@@ -18,6 +18,7 @@
 #include "conform.h"
 #include "graph/subgraph.h"
 #include "node_case.h"
+#include "reference/slack.h"
 
 enum { MAX_PORTS = 40, MAX_VARIANTS = 32, THREADS = 2 };
 
@@ -110,30 +111,37 @@ static bool is_claimed(const struct suite *suite, const struct part *part, colla
     return suite->backend->api->supports(part->subgraph, &suite->target, why);
 }
 
-static void run_variants(struct suite *suite, const struct part *part)
+static collage_status run_variants(struct suite *suite, const struct part *part,
+                                   struct error *error)
 {
     struct tensor inputs[MAX_PORTS], outputs[MAX_PORTS];
+    double slack[MAX_PORTS];
     collage_layout input_layouts[MAX_PORTS], output_layouts[MAX_PORTS];
     collage_variant variant = { .inputs = input_layouts, .outputs = output_layouts };
     for (uint32_t k = 0; k < part->region.input_count; k++)
         inputs[k] = oracle_value(part->oracle, part->region.inputs[k]);
     for (uint32_t k = 0; k < part->region.output_count; k++)
         outputs[k] = oracle_value(part->oracle, part->region.outputs[k]);
+    const struct slack_values values = slack_values_of(part->oracle);
+    collage_status status = slack_find(part->graph, &part->region, &values, slack, error);
     char name[256];
     snprintf(name, sizeof name, "%.200s %s", part->c->name, part_op(part));
-    for (size_t k = 0; next_variant(suite, part->subgraph, k, &variant); k++) {
+    for (size_t k = 0; status == COLLAGE_OK && next_variant(suite, part->subgraph, k, &variant);
+         k++) {
         const struct conform_trial trial = { name,     suite->backend, part->subgraph,
                                              &variant, &suite->target, inputs,
-                                             outputs,  suite->reasons };
+                                             outputs,  slack,          suite->reasons };
         unsigned before = suite->counts.failed;
         conform_run(&trial, &suite->counts);
         if (suite->counts.failed > before)
             excuse(suite, part_op(part), &outputs[0]);
     }
+    return status;
 }
 
 /* *claimed becomes true if the backend takes the node, whether it is run here or was before. */
-static void run_part(struct suite *suite, const struct part *part, bool *claimed)
+static collage_status run_part(struct suite *suite, const struct part *part, bool *claimed,
+                               struct error *error)
 {
     collage_message why = { "" };
     bool taken = is_claimed(suite, part, &why);
@@ -141,12 +149,13 @@ static void run_part(struct suite *suite, const struct part *part, bool *claimed
     if (is_repeated(suite, part->c, part->subgraph)) {
         suite->repeated++;
     } else if (taken) {
-        run_variants(suite, part);
+        return run_variants(suite, part, error);
     } else {
         suite->not_claimed++;
         if (suite->reasons)
             printf("not claimed %s %s: %s\n", part->c->name, part_op(part), why.text);
     }
+    return COLLAGE_OK;
 }
 
 static collage_status run_node(struct suite *suite, struct part *part,
@@ -160,7 +169,7 @@ static collage_status run_node(struct suite *suite, struct part *part,
     if (status == COLLAGE_OK)
         status = subgraph_make(arena, part->graph, &part->region, &part->subgraph, error);
     if (status == COLLAGE_OK)
-        run_part(suite, part, claimed);
+        status = run_part(suite, part, claimed, error);
     arena_destroy(arena);
     return status;
 }

@@ -112,6 +112,14 @@ static const struct refusal {
     { "x: 9x4; i = [2,3]; y = Gather(x, i)", 0, "one constant index" },
     { "x: 9x4; a = [5]; e = [1]; d = [0]; s = [-1]; y = Slice(x, a, e, d, s)", 0, "backwards" },
     { "x: 3x4; s: 3x4; y = PRelu(x, s); z = Relu(y)", 0, "alone" },
+    { "x: uint8 3x4; y = Transpose(x)", 0, "float32" },
+    { "x: int8 3x4; v: int8 3x5; y = Concat(x, v) axis=1", 0, "float32" },
+    { "x: uint8 1x16x8x8; y = MaxPool(x) kernel_shape=[3,3]", 0, "float32" },
+    { "x: float16 3x4; y = Relu(x)", 0, "float32" },
+    { "x: int8 3x4; y = Identity(x)", 0, "" },
+    { "x: 3x4; s = (0.5); y = QuantizeLinear(x, s)", 0, "not mapped" },
+    { "x: uint8 3x4; s = (0.5); y = DequantizeLinear(x, s)", 0, "not mapped" },
+    { "x: uint8 3x4; w = int8 4x5; y = MatMulInteger(x, w)", 0, "not mapped" },
 };
 
 static void test_refuses_with_a_reason(void **state)

@@ -128,7 +128,8 @@ static bool check_output(struct bench *bench, uint32_t k, const unsigned char *d
     if (!fine) {
         problem(bench, "the output cannot be read", error.text);
     } else {
-        struct tensor_difference difference = tensor_compare(&actual, &t->outputs[k]);
+        struct tensor_difference difference =
+            tensor_compare_within(&actual, &t->outputs[k], t->slack ? t->slack[k] : 0);
         char text[128];
         snprintf(text, sizeof text, "error %.2e at %lld: %g, not %g", difference.error,
                  (long long)difference.index, difference.actual, difference.expected);

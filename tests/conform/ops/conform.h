@@ -25,6 +25,7 @@ struct conform_trial {
     const collage_target *target;
     const struct tensor *inputs;
     const struct tensor *outputs;
+    const double *slack; /* of each output (reference/slack.h); NULL: none */
     bool verbose;
 };
 

@@ -12,6 +12,7 @@
 #include "coverage.h"
 
 #include "graph/subgraph.h"
+#include "reference/slack.h"
 #include "tensor/layout.h"
 
 #include <stdio.h>
@@ -119,23 +120,33 @@ static bool is_supported(struct suite *suite, const struct part *part,
     return true;
 }
 
+static struct tensor value_of(const void *made, value_id id)
+{
+    return ((const struct case_graph *)made)->tensors[id];
+}
+
 static void run_variants(struct suite *suite, const struct part *part, uint32_t backend)
 {
     const struct backend_entry *entry = &suite->registry->entries[backend];
     struct conform_counts *counts = &suite->counts[backend];
     struct tensor inputs[MAX_PORTS], outputs[MAX_PORTS];
+    double slack[MAX_PORTS];
+    const struct slack_values values = { value_of, part->made };
     for (uint32_t k = 0; k < part->region.input_count; k++)
         inputs[k] = part->made->tensors[part->region.inputs[k]];
     for (uint32_t k = 0; k < part->region.output_count; k++)
         outputs[k] = part->made->tensors[part->region.outputs[k]];
+    if (slack_find(part->made->graph, &part->region, &values, slack, &suite->error) != COLLAGE_OK) {
+        counts->failed++;
+        return;
+    }
     collage_layout input_layouts[MAX_PORTS], output_layouts[MAX_PORTS];
     collage_variant variant = { .inputs = input_layouts, .outputs = output_layouts };
     unsigned before = counts->passed;
     for (size_t k = 0; next_variant(suite, entry, part->subgraph, k, &variant); k++) {
-        struct conform_trial trial = { part->name,     entry,
-                                       part->subgraph, &variant,
-                                       &suite->target, inputs,
-                                       outputs,        suite->options.verbose };
+        struct conform_trial trial = { part->name, entry,          part->subgraph,
+                                       &variant,   &suite->target, inputs,
+                                       outputs,    slack,          suite->options.verbose };
         conform_run(&trial, counts);
     }
     for (uint32_t n = 0; n < part->count && counts->passed > before; n++)
@@ -220,8 +231,9 @@ static void run_reorder(struct suite *suite, const struct reorder_case *reorder,
     }
     tensor_fill_example(&tensor, 1, 0);
     const struct backend_entry *entry = &suite->registry->entries[backend];
-    struct conform_trial trial = { name,           entry,   subgraph, &variant,
-                                   &suite->target, &tensor, &tensor,  suite->options.verbose };
+    struct conform_trial trial = { name,     entry,          subgraph,
+                                   &variant, &suite->target, &tensor,
+                                   &tensor,  NULL,           suite->options.verbose };
     conform_run(&trial, &suite->counts[backend]);
     arena_destroy(arena);
 }

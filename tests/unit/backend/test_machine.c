@@ -122,6 +122,7 @@ static void test_this_machine(void **state)
     assert_int_equal(registry_host_target(3).threads, 3);
     assert_int_equal(target.struct_size, sizeof target);
     assert_true(target.avx2 || !target.avx512);
+    assert_true(target.avx2 || !target.vnni);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)

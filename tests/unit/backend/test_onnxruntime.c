@@ -54,8 +54,45 @@ static const char *const texts[] = {
     "  output %z\n}\n",
 };
 
+#define NONE                                                                                       \
+    {                                                                                              \
+        .name = "none", .kind = COLLAGE_ATTRIBUTE_INT                                              \
+    }
+#define NUMBER(key, value)                                                                         \
+    {                                                                                              \
+        .name = key, .kind = COLLAGE_ATTRIBUTE_INT, .i = value                                     \
+    }
+#define STRING(key, value)                                                                         \
+    {                                                                                              \
+        .name = key, .kind = COLLAGE_ATTRIBUTE_STRING, .s = value                                  \
+    }
+
 static const struct refusal_case refusals[] = {
     { "LRN", 1, { .name = "size", .kind = COLLAGE_ATTRIBUTE_INT, .i = 3 }, "rank 4", 0 },
+    { "Attention", 4, NONE, "mask", 0 },
+    { "BitShift", 2, STRING("direction", "LEFT"), "constant", COLLAGE_UINT32 },
+    { "BitwiseNot", 1, NONE, NULL, COLLAGE_UINT8 },
+    { "ConvInteger", 2, NONE, "element type", COLLAGE_INT8 },
+    { "Einsum", 1, STRING("equation", "Ba"), "capital", 0 },
+    { "Einsum", 1, STRING("equation", "ba"), NULL, 0 },
+    { "GRU", 3, NUMBER("layout", 1), "layout 0", 0 },
+    { "GRU", 3, NUMBER("layout", 0), NULL, 0 },
+    { "GridSample", 2, STRING("mode", "cubic"), "images", 0 },
+    { "LpPool", 1, NUMBER("ceil_mode", 1), "rounded down", 0 },
+    { "LSTM", 3, { .name = "clip", .kind = COLLAGE_ATTRIBUTE_FLOAT, .f = 3 }, "clip", 0 },
+    { "MaxRoiPool", 2, NONE, "MaxRoiPool is not among", 0 },
+    { "MaxUnpool", 3, NONE, "output_shape", 0 },
+    { "QLinearConv", 2, NONE, "all scales", COLLAGE_UINT8 },
+    { "QuantizeLinear", 2, NUMBER("axis", 1), "another rank", 0 },
+    { "QuantizeLinear", 2, NUMBER("precision", COLLAGE_FLOAT16), "float32", 0 },
+    { "DequantizeLinear", 3, NONE, "zero point", COLLAGE_INT32 },
+    { "RoiAlign", 3, STRING("mode", "max"), "means", 0 },
+    { "ScatterElements", 3, STRING("reduction", "add"), "reduction", COLLAGE_BOOL },
+    { "ScatterElements", 3, STRING("reduction", "none"), NULL, COLLAGE_BOOL },
+    { "ScatterND", 3, STRING("reduction", "add"), "reduction", 0 },
+    { "TopK", 2, NUMBER("sorted", 0), "unsorted", 0 },
+    { "TopK", 2, NUMBER("sorted", 1), NULL, 0 },
+    { "Transpose", 1, NONE, NULL, COLLAGE_FLOAT16 },
     { "LSTM", 3, { .name = "layout", .kind = COLLAGE_ATTRIBUTE_INT, .i = 1 }, "layout 0", 0 },
     { "LSTM", 3, { .name = "layout", .kind = COLLAGE_ATTRIBUTE_INT, .i = 0 }, NULL, 0 },
 };

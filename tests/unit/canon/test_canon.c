@@ -20,7 +20,7 @@ static void dead_nodes_go(void **state)
     check_pass(canon_remove_dead, IN "%y: float32[2x3x3], _ = Dropout(%x) output %y }", NULL, 1,
                true, 0);
     check_pass(canon_remove_dead,
-               IN "%a: float32[2x3x1], %b: float32[2x3x2] = Split(%x) {axis = 2, num_outputs = 2} "
+               IN "%a: float32[2x3x2], %b: float32[2x3x1] = Split(%x) {axis = 2, num_outputs = 2} "
                   "output %a }",
                NULL, 1, false, 0);
 }

@@ -118,6 +118,7 @@ static void test_mistakes_name_the_case(void **state)
         "x: 2x3; y = Relu(x",
         "x: 2x3; y = Relu(x) axis",
         "x: 2x3; y = Softmax(x) axis=7",
+        "x: 2x3; y = Einsum(x) equation='ij->ji",
         "x: 2x3; y, z = 2x3",
         "x: float99 2x3; y = Relu(x)",
         "x: *half 2x3; y = Relu(x)",

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/graph/parse.h"
 
+#include "canon/canon.h"
 #include "graph/subgraph.h"
+#include "graph/verify.h"
 
 /* The sub-graph of all nodes of a text. The graph must outlive it. */
 struct whole {
@@ -10,9 +12,9 @@ struct whole {
     const collage_subgraph *subgraph;
 };
 
-static struct whole make_whole(const char *text)
+static struct whole make_whole_of(struct graph *graph)
 {
-    struct whole whole = { parse(text), arena_create(), NULL };
+    struct whole whole = { graph, arena_create(), NULL };
     struct graph_uses uses;
     struct region region;
     node_id nodes[16];
@@ -27,6 +29,21 @@ static struct whole make_whole(const char *text)
                      COLLAGE_OK);
     graph_uses_free(&uses);
     return whole;
+}
+
+static struct whole make_whole(const char *text)
+{
+    return make_whole_of(parse(text));
+}
+
+/* The same, after canonicalisation. */
+static struct whole make_canonical(const char *text)
+{
+    struct graph *graph = parse(text);
+    struct error error = { 0 };
+    if (canon_run(graph, &error) != COLLAGE_OK || graph_verify(graph, &error) != COLLAGE_OK)
+        fail_msg("%s", error.text);
+    return make_whole_of(graph);
 }
 
 static void free_whole(struct whole *whole)
@@ -133,6 +150,127 @@ static void hash_ignores_large_weights(void **state)
     assert_true(hash_equal(hash_of_text(one), hash_of_text(two)));
 }
 
+/* ---- constants that were dequantized ---- */
+
+#define QUANTIZED                                                                                  \
+    "graph \"g\" { input %x: uint8[1x2] const %s: float32[] = {0.5} "                              \
+    "const %w: int8[2x3] = {1, -2, 3, -4, 5, -6} const %t: float32[3] = {0.25, 0.5, 2.0} "         \
+    "%a: float32[1x2] = DequantizeLinear(%x, %s) "                                                 \
+    "%f: float32[2x3] = DequantizeLinear(%w, %t) {axis = 1} "
+
+/* The constant that the last node reads as that input. */
+static const collage_value *last_input(const struct whole *whole, uint32_t input)
+{
+    const collage_subgraph *s = whole->subgraph;
+    const collage_value *value = s->values[s->nodes[s->node_count - 1]->inputs[input]];
+    assert_non_null(value->data);
+    return value;
+}
+
+static void shows_integers_beside_quantized_activations(void **state)
+{
+    (void)state;
+    struct whole whole = make_canonical(QUANTIZED "%y: float32[1x3] = MatMul(%a, %f) output %y }");
+    const collage_subgraph *s = whole.subgraph;
+    assert_int_equal(s->node_count, 2);
+    const collage_value *f = last_input(&whole, 1);
+    float second;
+    memcpy(&second, (const char *)f->data + sizeof second, sizeof second);
+    assert_true(second == -1.0f);
+    const collage_dequantized *from = f->dequantized;
+    assert_non_null(from);
+    assert_string_equal(s->values[from->integers]->name, "w");
+    assert_string_equal(s->values[from->scale]->name, "t");
+    assert_int_equal(from->zero, COLLAGE_NO_VALUE);
+    assert_int_equal(from->axis, 1);
+    assert_int_equal(from->block_size, 0);
+    assert_null(s->values[from->integers]->dequantized);
+    free_whole(&whole);
+}
+
+static void shows_no_integers_elsewhere(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        /* beside float32 */
+        QUANTIZED "input %z: float32[1x2] %y: float32[1x3] = MatMul(%z, %f) output %y output %a }",
+        /* dequantized outside of the node's reach */
+        QUANTIZED "%r: float32[1x2] = Relu(%a) %y: float32[1x3] = MatMul(%r, %f) output %y }",
+        /* a bias of another scale than the products */
+        QUANTIZED "const %b: int32[3] = {7, 8, 9} const %u: float32[3] = {0.125, 0.25, 0.5} "
+                  "%g: float32[3] = DequantizeLinear(%b, %u) "
+                  "%y: float32[1x3] = Gemm(%a, %f, %g) output %y }",
+    };
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        struct whole whole = make_canonical(texts[k]);
+        const collage_node *last = whole.subgraph->nodes[whole.subgraph->node_count - 1];
+        if (last_input(&whole, last->input_count - 1)->dequantized)
+            fail_msg("integers are shown in text %zu", k);
+        free_whole(&whole);
+    }
+}
+
+static void shows_a_bias_of_the_products(void **state)
+{
+    (void)state;
+    struct whole whole = make_canonical(
+        QUANTIZED "const %b: int32[3] = {7, 8, 9} const %u: float32[3] = {0.125, 0.25, 1.0} "
+                  "%g: float32[3] = DequantizeLinear(%b, %u) "
+                  "%y: float32[1x3] = Gemm(%a, %f, %g) output %y }");
+    const collage_dequantized *from = last_input(&whole, 2)->dequantized;
+    assert_non_null(from);
+    assert_int_equal(from->axis, 0); /* a vector has one axis */
+    assert_string_equal(whole.subgraph->values[from->integers]->name, "b");
+    assert_non_null(last_input(&whole, 1)->dequantized);
+    free_whole(&whole);
+}
+
+static void integers_are_transposed_with_their_weights(void **state)
+{
+    (void)state;
+    static const int8_t turned[] = { 1, -4, -2, 5, 3, -6 };
+    struct whole whole =
+        make_canonical("graph \"g\" { input %x: uint8[1x3] const %s: float32[] = {0.5} "
+                       "const %w: int8[2x3] = {1, -2, 3, -4, 5, -6} "
+                       "const %t: float32[2] = {0.25, 0.5} const %z: int8[2] = {1, 0}"
+                       "%a: float32[1x3] = DequantizeLinear(%x, %s) "
+                       "%f: float32[2x3] = DequantizeLinear(%w, %t, %z) {axis = 0} "
+                       "%h: float32[3x2] = Transpose(%f) {perm = [1, 0]} "
+                       "%y: float32[1x2] = MatMul(%a, %h) output %y }");
+    const collage_dequantized *from = last_input(&whole, 1)->dequantized;
+    assert_non_null(from);
+    const collage_value *integers = whole.subgraph->values[from->integers];
+    assert_int_equal(integers->dims[0], 3);
+    assert_memory_equal(integers->data, turned, sizeof turned);
+    assert_int_equal(from->axis, 1);
+    assert_string_equal(whole.subgraph->values[from->zero]->name, "z");
+    free_whole(&whole);
+}
+
+static struct hash hash_of_quantized(const char *zero, const char *scale, const char *weights)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             "graph \"g\" { input %%x: uint8[1x2] const %%s: float32[] = {%s} "
+             "const %%z: uint8[] = {%s} const %%w: int8[2x3] = {%s} const %%t: float32[] = {%s} "
+             "%%a: float32[1x2] = DequantizeLinear(%%x, %%s, %%z) "
+             "%%f: float32[2x3] = DequantizeLinear(%%w, %%t) "
+             "%%y: float32[1x3] = MatMul(%%a, %%f) output %%y }",
+             scale, zero, weights, scale);
+    struct whole whole = make_canonical(text);
+    struct hash hash = subgraph_hash(whole.subgraph);
+    free_whole(&whole);
+    return hash;
+}
+
+static void hash_ignores_scales_but_not_zero_points(void **state)
+{
+    (void)state;
+    struct hash hash = hash_of_quantized("0", "0.5", "1, 2, 3, 4, 5, 6");
+    assert_true(hash_equal(hash, hash_of_quantized("0", "0.25", "1, 2, 3, 4, 5, 7")));
+    assert_false(hash_equal(hash, hash_of_quantized("1", "0.5", "1, 2, 3, 4, 5, 6")));
+}
+
 static void identity_is_one_node(void **state)
 {
     (void)state;
@@ -156,6 +294,11 @@ int main(void)
         cmocka_unit_test(hash_ignores_names_and_order_of_attributes),
         cmocka_unit_test(hash_sees_what_matters),
         cmocka_unit_test(hash_ignores_large_weights),
+        cmocka_unit_test(shows_integers_beside_quantized_activations),
+        cmocka_unit_test(shows_no_integers_elsewhere),
+        cmocka_unit_test(shows_a_bias_of_the_products),
+        cmocka_unit_test(integers_are_transposed_with_their_weights),
+        cmocka_unit_test(hash_ignores_scales_but_not_zero_points),
         cmocka_unit_test(identity_is_one_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* What an exported model says (that it is read back whole is in test_networks.c). */
 #include "unit/onnx/model_builder.h"
 
+#include "canon/canon.h"
 #include "graph/graph_text.h"
 #include "graph/subgraph.h"
 
@@ -18,7 +19,8 @@ struct sample {
     collage_subgraph subgraph;
 };
 
-static struct sample make_sample(void)
+/* Of the two nodes of a text, after canonicalisation. */
+static struct sample make_sample_of(const char *source)
 {
     struct sample sample = { NULL, arena_create(), { 0 } };
     struct graph_uses uses;
@@ -26,8 +28,10 @@ static struct sample make_sample(void)
     struct error error = { 0 };
     const collage_subgraph *subgraph;
     const node_id nodes[2] = { 0, 1 };
-    if (graph_parse(text, &sample.graph, &error) != COLLAGE_OK)
+    if (graph_parse(source, &sample.graph, &error) != COLLAGE_OK ||
+        canon_run(sample.graph, &error) != COLLAGE_OK)
         fail_msg("%s", error.text);
+    assert_int_equal(sample.graph->node_count, 2);
     assert_int_equal(graph_uses_build(sample.graph, &uses, NULL), COLLAGE_OK);
     assert_int_equal(region_make(sample.arena, sample.graph, &uses, nodes, 2, &region, NULL),
                      COLLAGE_OK);
@@ -36,6 +40,11 @@ static struct sample make_sample(void)
     graph_uses_free(&uses);
     sample.subgraph = *subgraph;
     return sample;
+}
+
+static struct sample make_sample(void)
+{
+    return make_sample_of(text);
 }
 
 static Onnx__ModelProto *export(const collage_subgraph *subgraph, uint64_t inline_limit)
@@ -122,10 +131,55 @@ static void an_input_that_is_an_output_is_copied(void **state)
     graph_destroy(sample.graph);
 }
 
-static void failing_memory_is_an_error(void **state)
+static const char quantized[] =
+    "graph \"g\" { input %x: uint8[1x2] const %s: float32[] = {0.5} "
+    "const %w: int8[2x3] = {1, -2, 3, -4, 5, -6} const %t: float32[3] = {0.25, 0.5, 2.0} "
+    "%a: float32[1x2] = DequantizeLinear(%x, %s) "
+    "%f: float32[2x3] = DequantizeLinear(%w, %t) {axis = 1} "
+    "%y: float32[1x3] = MatMul(%a, %f) output %y }";
+
+static const Onnx__TensorProto *find_initializer(const Onnx__GraphProto *graph, const char *name)
+{
+    for (size_t k = 0; k < graph->n_initializer; k++)
+        if (strcmp(graph->initializer[k]->name, name) == 0)
+            return graph->initializer[k];
+    return NULL;
+}
+
+static void what_was_dequantized_is_written_as_integers(void **state)
 {
     (void)state;
-    struct sample sample = make_sample();
+    struct sample sample = make_sample_of(quantized);
+    for (int inlined = 0; inlined < 2; inlined++) {
+        Onnx__ModelProto *model = export(&sample.subgraph, inlined ? UINT64_MAX : 0);
+        const Onnx__GraphProto *graph = model->graph;
+        assert_int_equal(model->opset_import[0]->version, 18);
+        assert_int_equal(graph->n_node, 3);
+        const Onnx__NodeProto *node = graph->node[0];
+        assert_string_equal(node->op_type, "DequantizeLinear");
+        assert_int_equal(node->n_input, 2);
+        assert_string_equal(node->input[0], "w");
+        assert_string_equal(node->input[1], "t");
+        assert_string_equal(node->output[0], "f");
+        assert_int_equal(node->n_attribute, 1);
+        assert_string_equal(node->attribute[0]->name, "axis");
+        assert_int_equal(node->attribute[0]->i, 1);
+        assert_string_equal(graph->node[2]->input[1], "f");
+        assert_int_equal(graph->n_initializer, 3);
+        assert_null(find_initializer(graph, "f"));
+        const Onnx__TensorProto *w = find_initializer(graph, "w");
+        assert_non_null(w);
+        assert_int_equal(w->data_type, COLLAGE_INT8);
+        assert_int_equal(w->has_raw_data ? w->raw_data.len : 0, inlined ? 6 : 0);
+        message_free_model(model);
+    }
+    arena_destroy(sample.arena);
+    graph_destroy(sample.graph);
+}
+
+static void check_failing_memory(const char *source)
+{
+    struct sample sample = make_sample_of(source);
     collage_status status = COLLAGE_ERROR_MEMORY;
     for (size_t n = 1; status != COLLAGE_OK; n++) {
         void *bytes;
@@ -142,12 +196,20 @@ static void failing_memory_is_an_error(void **state)
     graph_destroy(sample.graph);
 }
 
+static void failing_memory_is_an_error(void **state)
+{
+    (void)state;
+    check_failing_memory(text);
+    check_failing_memory(quantized);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_constants_are_external),
         cmocka_unit_test(node_names_are_unique),
         cmocka_unit_test(an_input_that_is_an_output_is_copied),
+        cmocka_unit_test(what_was_dequantized_is_written_as_integers),
         cmocka_unit_test(failing_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

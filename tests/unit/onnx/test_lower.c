@@ -158,6 +158,17 @@ static void the_operator_set_is_no_newer_than_needed(void **state)
           "output %y }",
           19 },
         { "%y: bfloat16[1x2x3x3] = Cast(%x) {to = 16} output %y }", 25 },
+        { "const %s: float32[] = {0.5} %y: uint8[1x2x3x3] = QuantizeLinear(%x, %s) output %y }",
+          18 },
+        { "const %s: float32[] = {0.5} const %n: int16[] = {3} "
+          "%y: int16[1x2x3x3] = QuantizeLinear(%x, %s, %n) output %y }",
+          25 },
+        { "const %s: float32[1x2x3x1] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5} %y: uint8[1x2x3x3] = "
+          "QuantizeLinear(%x, %s) {axis = 3, block_size = 3} output %y }",
+          21 },
+        { "const %n: int64[4] = {1, 2, 2, 2} const %t: float32[1x2x3] = {1.0, 0.0, 0.0, 0.0, 1.0, "
+          "0.0} %y: float32[1x2x2x2] = AffineGrid(%t, %n) output %y }",
+          20 },
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         struct arena *arena = arena_create();

@@ -237,6 +237,8 @@ static void add_attribute(struct model_builder *b, const collage_attribute *a)
     case COLLAGE_ATTRIBUTE_FLOATS:
         builder_floats(b, a->name, a->count, a->floats);
         break;
+    case COLLAGE_ATTRIBUTE_GRAPH:
+        fail_msg("no body here");
     }
 }
 

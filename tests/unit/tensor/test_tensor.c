@@ -144,6 +144,26 @@ static void test_compare(void **state)
     assert_true(isinf(tensor_compare(&im, &in).error));
 }
 
+static void test_compare_within(void **state)
+{
+    (void)state;
+    float a[] = { 1, -4, 2 }, e[] = { 1.5f, -4, 2.75f };
+    struct tensor actual = { COLLAGE_FLOAT32, 1, { 3 }, a }, expected = actual;
+    expected.data = e;
+    assert_true(tensor_compare_within(&actual, &expected, 0).error == 0.1875);
+    assert_true(tensor_compare_within(&actual, &expected, 0.5).error == 0.0625);
+    assert_true(tensor_compare_within(&actual, &expected, 0.75).error == 0);
+    a[0] = NAN; /* no slack makes a number of it */
+    assert_true(isinf(tensor_compare_within(&actual, &expected, 100).error));
+    uint8_t m[] = { 3, 200 }, n[] = { 4, 202 };
+    struct tensor im = { COLLAGE_UINT8, 1, { 2 }, m }, in = { COLLAGE_UINT8, 1, { 2 }, n };
+    assert_true(isinf(tensor_compare_within(&im, &in, 1).error));
+    assert_true(isinf(tensor_compare_within(&im, &in, 1.9).error));
+    assert_true(tensor_compare_within(&im, &in, 2).error == 0);
+    assert_true(tensor_largest(&im) == 200);
+    assert_true(tensor_largest(&actual) == 4);
+}
+
 static void test_example(void **state)
 {
     (void)state;
@@ -407,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_compare_within),
         cmocka_unit_test(test_example),
         cmocka_unit_test(test_layout_values),
         cmocka_unit_test(test_layout_two_blocks),
