@@ -124,6 +124,8 @@ collage_status collage_context_create(const collage_context_options *options, co
         context->solver_program && context->peer_directories)
         status = registry_create(context->plugin_directories, context->log, context->user,
                                  &context->registry, &context->error);
+    else
+        error_memory(&context->error);
     if (status != COLLAGE_OK) {
         if (context->log)
             context->log(context->user, COLLAGE_LOG_ERROR, context->error.text);

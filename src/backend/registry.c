@@ -322,6 +322,8 @@ collage_status registry_open(struct registry *registry, uint32_t index,
     message.text[sizeof message.text - 1] = '\0';
     if (status == COLLAGE_OK && !backend)
         status = message_set(&message, COLLAGE_ERROR_BACKEND, "opens without a handle");
+    if (status == COLLAGE_ERROR_MEMORY) /* no problem of the library: there may be more later */
+        return error_from_message(error, status, entry->name, &message);
     if (status != COLLAGE_OK) {
         set_problem(registry, entry, message.text[0] ? message.text : "the library does not open");
         return error_set(error, status, "backend %s: %s", entry->name, entry->problem);
@@ -337,14 +339,16 @@ collage_status registry_open(struct registry *registry, uint32_t index,
     return COLLAGE_OK;
 }
 
-void registry_set_version(struct registry *registry, uint32_t index, const char *version,
+bool registry_set_version(struct registry *registry, uint32_t index, const char *version,
                           const char *problem)
 {
-    struct backend_entry *entry = &registry->entries[index];
-    const char *copy = arena_string(registry->arena, version ? version : "");
-    if (copy)
-        entry->version = copy;
-    set_problem(registry, entry, copy && problem ? problem : copy ? "" : "out of memory");
+    const char *version_copy = arena_string(registry->arena, version);
+    const char *problem_copy = arena_string(registry->arena, problem);
+    if (!version_copy || !problem_copy)
+        return false;
+    registry->entries[index].version = version_copy;
+    registry->entries[index].problem = problem_copy;
+    return true;
 }
 
 /* ---- the machine ---- */

@@ -50,7 +50,8 @@ void registry_set_environment(const struct registry *registry, int32_t threads);
 /* Opens the library once; later calls return at once. */
 collage_status registry_open(struct registry *registry, uint32_t index,
                              const collage_target *target, struct error *error);
-void registry_set_version(struct registry *registry, uint32_t index, const char *version,
+/* What a worker found: "" for no problem. False if out of memory: the entry is as it was. */
+bool registry_set_version(struct registry *registry, uint32_t index, const char *version,
                           const char *problem);
 
 /* The machine: threads as asked (0: physical cores that this process may run on), ISA by CPUID. */

@@ -7,11 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The only mutable global of the library: a countdown for the fault tests, 0 when off. */
+/* The only mutable globals of the library, for the fault tests: a countdown, 0 when off, and
+ * whether it ends with one failure. */
 static atomic_size_t fail_countdown;
+static atomic_bool fail_once;
 
 void memory_fail_after(size_t n)
 {
+    atomic_store(&fail_once, false);
+    atomic_store(&fail_countdown, n);
+}
+
+void memory_fail_once(size_t n)
+{
+    atomic_store(&fail_once, true);
     atomic_store(&fail_countdown, n);
 }
 
@@ -20,6 +29,8 @@ static bool must_fail(void)
     size_t n = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
     if (n == 0)
         return false;
+    if (n == 1 && atomic_load(&fail_once))
+        return atomic_exchange(&fail_countdown, 0) == 1; /* of several threads one fails */
     if (n == 1)
         return true; /* stays at 1: every later allocation fails too */
     atomic_fetch_sub(&fail_countdown, 1);

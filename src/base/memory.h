@@ -25,6 +25,8 @@ void memory_free_aligned(void *block);
 /* Fault injection (tests only): the n-th allocation from now fails, and all after it; 0 switches it
  * off. */
 void memory_fail_after(size_t n);
+/* The same, but only that one fails. */
+void memory_fail_once(size_t n);
 
 /* Makes room for one more element in *items (each of element_size bytes). */
 bool memory_grow(void **items, size_t *capacity, size_t count, size_t element_size);

@@ -24,6 +24,7 @@ const struct operator_case operator_cases[] = {
 #define CASE(name, text)  { name, text, false },
 #define LARGE(name, text) { name, text, true },
 #include "cases/cases.def"
+#include "cases/control.def"
 #include "cases/traps.def"
 #undef LARGE
 #undef CASE

@@ -19,19 +19,23 @@ static double dim(const struct tensor *tensor, int32_t k)
     return tensor->rank > k ? (double)tensor->dims[k] : 1;
 }
 
+/* Of one channel: of the output of a Conv, of the input of a ConvTranspose. There may be none. */
+static double filter_elements(const struct tensor *weight)
+{
+    double channels = dim(weight, 0);
+    return channels > 0 ? (double)tensor_elements(weight) / channels : 0;
+}
+
 /* Each output element sums over a filter of one output channel. */
 static double conv_work(const struct graph *graph, const collage_node *node)
 {
-    const struct tensor *weight = input(graph, node, 1);
-    return output_elements(graph, node) * (double)tensor_elements(weight) / dim(weight, 0);
+    return output_elements(graph, node) * filter_elements(input(graph, node, 1));
 }
 
 /* Each input element is spread over the filters of its channel. */
 static double conv_transpose_work(const struct graph *graph, const collage_node *node)
 {
-    const struct tensor *weight = input(graph, node, 1);
-    return (double)tensor_elements(input(graph, node, 0)) * (double)tensor_elements(weight) /
-           dim(weight, 0);
+    return (double)tensor_elements(input(graph, node, 0)) * filter_elements(input(graph, node, 1));
 }
 
 static double matmul_work(const struct graph *graph, const collage_node *node)

@@ -124,11 +124,14 @@ static collage_status hash_plan(const struct optimizer *optimizer, const struct 
 static collage_status race_key(const struct optimizer *optimizer, struct hash *key,
                                struct error *error)
 {
+    struct hash graph = graph_hash(optimizer->settings.graph);
+    if (hash_equal(graph, (struct hash){ 0 })) /* what it gives out of memory */
+        return error_memory(error);
     struct hash_state *state = hash_begin();
     if (!state)
         return error_memory(error);
     collage_status status = COLLAGE_OK;
-    hash_hash(state, graph_hash(optimizer->settings.graph));
+    hash_hash(state, graph);
     hash_hash(state, optimizer->settings.graph->source);
     hash_string(state, optimizer->device.fingerprint);
     hash_u64(state, (uint64_t)optimizer->target.threads);

@@ -272,6 +272,8 @@ static collage_status add_variants(struct attempt *attempt)
     if (!variant.inputs || !variant.outputs)
         return error_memory(attempt->error);
     struct hash content = subgraph_hash(attempt->subgraph);
+    if (hash_is_empty(content)) /* what it gives out of memory; all kernels would share a cost */
+        return error_memory(attempt->error);
     for (size_t index = 0; index < (api->variant ? MAX_VARIANTS : 1); index++) {
         memset(variant.name, 0, sizeof variant.name);
         memset(variant.inputs, 0, inputs * sizeof(collage_layout));

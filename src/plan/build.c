@@ -357,6 +357,8 @@ static collage_status describe(struct plan *plan, const struct place_problem *pr
 {
     const struct graph *graph = problem->set->graph;
     plan->graph = graph_hash(graph);
+    if (hash_equal(plan->graph, (struct hash){ 0 })) /* what it gives out of memory */
+        return error_memory(error);
     plan->source = graph->source;
     plan->threads = problem->set->target.threads;
     plan->predicted_ns = placement->cost_ns;

@@ -102,9 +102,9 @@ static collage_status describe(struct worker *worker, struct registry *registry,
     else
         snprintf(problem, sizeof problem, "%s", failure.text);
     const char *version = json_string_value(json_object_get(answer, "version"));
-    registry_set_version(registry, backend, version ? version : "", problem);
+    bool kept = registry_set_version(registry, backend, version ? version : "", problem);
     json_decref(answer);
-    return COLLAGE_OK;
+    return kept ? COLLAGE_OK : error_memory(error);
 }
 
 collage_status worker_describe_backends(struct worker *worker, struct registry *registry,
@@ -140,14 +140,15 @@ static collage_status measure(struct worker *worker, json_t *request,
     json_t *answer;
     struct error failure = { 0 };
     collage_status status = ask(worker, request, seconds, &answer, &failure);
-    if (status == COLLAGE_ERROR_MEMORY)
+    if (status == COLLAGE_OK)
+        status = protocol_read_cost(json_object_get(answer, "cost"), arena, cost);
+    json_decref(answer);
+    if (status == COLLAGE_ERROR_MEMORY) /* says nothing of the candidate */
         return error_memory(error);
-    if (status == COLLAGE_OK && !protocol_read_cost(json_object_get(answer, "cost"), arena, cost)) {
+    if (status == COLLAGE_ERROR_FORMAT) {
         process_stop(&worker->process);
         error_set(&failure, COLLAGE_ERROR_BACKEND, "the measuring process gave a senseless answer");
-        status = failure.status;
     }
-    json_decref(answer);
     if (status != COLLAGE_OK)
         return fail_cost(arena, cost, &failure, error);
     if (cost->state == COST_FAILED && cost->error > 0)

@@ -74,8 +74,12 @@ static bool read_layouts(const json_t *json, struct arena *arena, collage_layout
 json_t *protocol_open(const struct worker_setup *setup, bool standalone)
 {
     char hash[33] = "";
-    if (setup->graph)
-        hash_print(graph_hash(setup->graph), hash);
+    if (setup->graph) {
+        struct hash identity = graph_hash(setup->graph);
+        if (hash_equal(identity, (struct hash){ 0 }))
+            return NULL;
+        hash_print(identity, hash);
+    }
     return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:i, s:s, s:b, s:b}", "job", "open", "plugins",
                      setup->plugin_directories ? setup->plugin_directories : "", "model",
                      setup->model_path, "case", setup->case_name, "shapes",
@@ -228,14 +232,16 @@ static const char *read_string(const json_t *json, const char *name, struct aren
     return arena_string(arena, text ? text : "");
 }
 
-bool protocol_read_cost(const json_t *json, struct arena *arena, struct cost *out)
+collage_status protocol_read_cost(const json_t *json, struct arena *arena, struct cost *out)
 {
     *out = (struct cost){ .state = json_is_true(json_object_get(json, "measured")) ? COST_MEASURED
                                                                                    : COST_FAILED };
     out->implementation = read_string(json, "implementation", arena);
     out->reason = read_string(json, "reason", arena);
     uint64_t samples = 0;
-    if (!out->implementation || !out->reason || !read_number(json, "cost_ns", &out->cost_ns) ||
+    if (!out->implementation || !out->reason)
+        return COLLAGE_ERROR_MEMORY;
+    if (!read_number(json, "cost_ns", &out->cost_ns) ||
         !read_number(json, "minimum_ns", &out->minimum_ns) ||
         !read_number(json, "low_ns", &out->low_ns) ||
         !read_number(json, "high_ns", &out->high_ns) || !read_number(json, "error", &out->error) ||
@@ -243,9 +249,10 @@ bool protocol_read_cost(const json_t *json, struct arena *arena, struct cost *ou
         !read_count(json, "weight_bytes", &out->weight_bytes) ||
         !read_count(json, "scratch_bytes", &out->scratch_bytes) ||
         !read_inplace(json_object_get(json, "inplace"), out))
-        return false;
+        return COLLAGE_ERROR_FORMAT;
     out->sample_count = (uint32_t)samples;
     if (out->error < 0)
         out->error = (double)INFINITY;
-    return out->state == COST_FAILED || (out->cost_ns >= 0 && isfinite(out->error));
+    bool sane = out->state == COST_FAILED || (out->cost_ns >= 0 && isfinite(out->error));
+    return sane ? COLLAGE_OK : COLLAGE_ERROR_FORMAT;
 }

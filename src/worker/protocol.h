@@ -42,6 +42,7 @@ bool protocol_read_shapes(const json_t *json, struct arena *arena, collage_shape
 json_t *protocol_text(const char *text);
 
 json_t *protocol_cost(const struct cost *cost);
-bool protocol_read_cost(const json_t *json, struct arena *arena, struct cost *out);
+/* COLLAGE_ERROR_FORMAT if it is malformed; COLLAGE_ERROR_MEMORY. */
+collage_status protocol_read_cost(const json_t *json, struct arena *arena, struct cost *out);
 
 #endif

@@ -83,8 +83,6 @@ static const struct refusal_case refusals[] = {
       { .name = "reduction", .kind = COLLAGE_ATTRIBUTE_STRING, .s = "add" },
       "reduction",
       0 },
-    { "LRN", 1, { .name = "size", .kind = COLLAGE_ATTRIBUTE_INT, .i = 4 }, "odd", 0 },
-    { "LRN", 1, { .name = "size", .kind = COLLAGE_ATTRIBUTE_INT, .i = 5 }, NULL, 0 },
     { "RoiAlign", 3, { .name = "mode", .kind = COLLAGE_ATTRIBUTE_STRING, .s = "avg" }, "ratio", 0 },
     { "RoiAlign", 3, { .name = "sampling_ratio", .kind = COLLAGE_ATTRIBUTE_INT, .i = 2 }, NULL, 0 },
     { "TopK", 2, { .name = "none", .kind = COLLAGE_ATTRIBUTE_INT }, "TopK is not among", 0 },

@@ -224,6 +224,34 @@ static void test_out_of_memory(void **state)
     registry_destroy(registry);
 }
 
+/* A lack of memory is no problem of the library that would keep it closed for good. */
+static void test_lack_of_memory_is_not_remembered(void **state)
+{
+    (void)state;
+    static char long_version[100000];
+    struct registry *registry = NULL;
+    struct error error = { 0 };
+    collage_target target = registry_host_target(1);
+    ASSERT_OK(registry_create("", NULL, NULL, &registry, &error), error);
+    const struct backend_entry *entry = &registry->entries[REGISTRY_REFERENCE];
+    memory_fail_after(1);
+    collage_status status = registry_open(registry, REGISTRY_REFERENCE, &target, &error);
+    memory_fail_after(0);
+    assert_int_equal(status, COLLAGE_ERROR_MEMORY);
+    assert_string_equal(error.text, "backend reference: out of memory");
+    assert_string_equal(entry->problem, "");
+    memset(long_version, 'v', sizeof long_version - 1); /* more than the arena has left */
+    memory_fail_after(1);
+    bool kept = registry_set_version(registry, REGISTRY_REFERENCE, long_version, "broken");
+    memory_fail_after(0);
+    assert_false(kept);
+    assert_string_equal(entry->version, "");
+    assert_string_equal(entry->problem, "");
+    error_clear(&error);
+    ASSERT_OK(registry_open(registry, REGISTRY_REFERENCE, &target, &error), error);
+    registry_destroy(registry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_reorder),
         cmocka_unit_test(test_no_standalone),
         cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_lack_of_memory_is_not_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

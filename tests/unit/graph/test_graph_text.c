@@ -139,6 +139,19 @@ static void summary_cannot_steer_a_terminal(void **state)
     graph_destroy(graph);
 }
 
+static void work_of_no_channels_is_a_number(void **state)
+{
+    (void)state;
+    struct graph *graph = parse("graph \"g\" { input %x: float32[1x2x3x3] "
+                                "const %w: float32[0x2x1x1] = {} "
+                                "%y: float32[1x0x3x3] = Conv(%x, %w) output %y }");
+    struct text text = { 0 };
+    graph_print_summary(graph, &text);
+    assert_non_null(strstr(text.bytes, "work        0.000 GFLOP"));
+    text_free(&text);
+    graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +161,7 @@ int main(void)
         cmocka_unit_test(every_prefix_is_an_error),
         cmocka_unit_test(summary_counts),
         cmocka_unit_test(summary_cannot_steer_a_terminal),
+        cmocka_unit_test(work_of_no_channels_is_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

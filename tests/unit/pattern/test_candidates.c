@@ -218,6 +218,31 @@ static candidate_id add_one(struct fixture *f, uint32_t backend, const node_id *
     return (candidate_id)(f->set->count - added);
 }
 
+/* A key made without memory for the operator's attributes would be that of every operator. */
+static void test_keys_out_of_memory(void **state)
+{
+    (void)state;
+    static const node_id conv[] = { 0 }, relu[] = { 1 };
+    struct graph *graph = parse_graph(network);
+    struct hash key = { 0 };
+    for (size_t n = 0; n < 40; n++) { /* 0: nothing fails */
+        struct fixture f;
+        size_t added = 0;
+        fixture_open_graph(&f, graph);
+        add_one(&f, PLAIN, conv, 1);
+        memory_fail_once(n);
+        collage_status status = candidate_set_add(f.set, PLAIN, relu, 1, "test", &added, NULL);
+        memory_fail_after(0);
+        assert_true(status == COLLAGE_OK || (n > 0 && status == COLLAGE_ERROR_MEMORY));
+        if (status == COLLAGE_OK && n == 0)
+            key = f.set->items[f.set->count - 1].key;
+        if (status == COLLAGE_OK)
+            assert_true(hash_equal(f.set->items[f.set->count - 1].key, key));
+        candidate_set_destroy(f.set);
+    }
+    graph_destroy(graph);
+}
+
 /* 0 Relu(x), 1 view of it, 2 Neg of the view, 3 Abs, 4 Add(2's, 3's) */
 static const char branches[] = "graph \"branches\" {\n"
                                "  input %x: float32[2x3]\n"
@@ -291,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_bad_pattern),
         cmocka_unit_test(test_disabled_and_malformed_backends),
         cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_keys_out_of_memory),
         cmocka_unit_test(test_merging),
         cmocka_unit_test(test_merging_out_of_memory),
     };
