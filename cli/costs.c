@@ -1,44 +1,178 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collage costs: takes measured costs from one machine's store to another. */
+/* collage costs: the store of measured costs: looking through it, exchanging it, tidying it up. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli.h"
 
 struct settings {
-    bool replace;
+    const char *backend, *op_type, *device;
+    double older;
+    bool failed, uninstalled, replace;
 };
 
 static const struct option options[] = {
-    { "replace", 'r', OPTION_FLAG, NULL, "import: costs that are there already are replaced",
+    { "backend", 'b', OPTION_TEXT, "NAME", "list, prune: costs of this backend",
+      offsetof(struct settings, backend) },
+    { "operator", 'o', OPTION_TEXT, "OP",
+      "list, prune: costs of this operator, or of a 'transition'",
+      offsetof(struct settings, op_type) },
+    { "device", 'd', OPTION_TEXT, "ID", "list, prune: costs of this machine, or 'here'",
+      offsetof(struct settings, device) },
+    { "older", 0, OPTION_SECONDS, "TIME", "list, prune: longer in the store than this, such as 90d",
+      offsetof(struct settings, older) },
+    { "failed", 0, OPTION_FLAG, NULL, "list, prune: failures", offsetof(struct settings, failed) },
+    { "uninstalled", 0, OPTION_FLAG, NULL,
+      "list, prune: of library versions that are not installed here",
+      offsetof(struct settings, uninstalled) },
+    { "replace", 'r', OPTION_FLAG, NULL, "import, merge: costs that are there already are replaced",
       offsetof(struct settings, replace) },
 };
+
+static collage_costs_filter filter_of(const struct settings *settings)
+{
+    return (collage_costs_filter){ .struct_size = sizeof(collage_costs_filter),
+                                   .backend = settings->backend,
+                                   .op_type = settings->op_type,
+                                   .device = settings->device,
+                                   .older_seconds = settings->older,
+                                   .failed = settings->failed,
+                                   .uninstalled = settings->uninstalled };
+}
+
+static bool has_filter(const struct settings *settings)
+{
+    return settings->backend || settings->op_type || settings->device || settings->older > 0 ||
+           settings->failed || settings->uninstalled;
+}
+
+/* ---- the actions: each prints one line of result ---- */
+
+static collage_status list(collage_context *context, const struct settings *settings,
+                           const char *const *files, size_t file_count)
+{
+    (void)files, (void)file_count;
+    uint64_t count = 0;
+    const collage_costs_filter filter = filter_of(settings);
+    collage_status status = collage_costs_list(context, &filter, write_to_file, stdout, &count);
+    if (status == COLLAGE_OK)
+        printf("%" PRIu64 " costs are listed.\n", count);
+    return status;
+}
+
+static collage_status export(collage_context *context, const struct settings *settings,
+                             const char *const *files, size_t file_count)
+{
+    (void)settings, (void)file_count;
+    uint64_t count = 0;
+    collage_status status = collage_costs_export(context, files[0], &count);
+    if (status == COLLAGE_OK)
+        printf("%" PRIu64 " costs are written.\n", count);
+    return status;
+}
+
+static collage_status import(collage_context *context, const struct settings *settings,
+                             const char *const *files, size_t file_count)
+{
+    (void)file_count;
+    uint64_t count = 0;
+    collage_status status = collage_costs_import(context, files[0], settings->replace, &count);
+    if (status == COLLAGE_OK)
+        printf("%" PRIu64 " costs were new and are taken.\n", count);
+    return status;
+}
+
+static collage_status merge(collage_context *context, const struct settings *settings,
+                            const char *const *files, size_t file_count)
+{
+    uint64_t total = 0;
+    collage_status status = COLLAGE_OK;
+    for (size_t k = 0; k < file_count && status == COLLAGE_OK; k++) {
+        uint64_t count = 0;
+        status = collage_costs_merge(context, files[k], settings->replace, &count);
+        total += count;
+    }
+    if (status == COLLAGE_OK)
+        printf("%" PRIu64 " costs were new or better and are taken.\n", total);
+    return status;
+}
+
+static collage_status prune(collage_context *context, const struct settings *settings,
+                            const char *const *files, size_t file_count)
+{
+    (void)files, (void)file_count;
+    uint64_t removed = 0, left = 0;
+    const collage_costs_filter filter = filter_of(settings);
+    collage_status status = collage_costs_prune(context, &filter, &removed, &left);
+    if (status == COLLAGE_OK)
+        printf("%" PRIu64 " costs are removed, %" PRIu64 " are left.\n", removed, left);
+    return status;
+}
+
+static const struct action {
+    const char *name;
+    size_t least_files, most_files;
+    bool filter, needs_filter, replace; /* which options it takes, and which it needs */
+    collage_status (*run)(collage_context *context, const struct settings *settings,
+                          const char *const *files, size_t file_count);
+} actions[] = {
+    { "list", 0, 0, true, false, false, list },
+    { "export", 1, 1, false, false, false, export },
+    { "import", 1, 1, false, false, true, import },
+    { "merge", 1, SIZE_MAX, false, false, true, merge },
+    { "prune", 0, 0, true, true, false, prune },
+};
+
+static const struct action *find_action(const char *name)
+{
+    for (size_t k = 0; k < sizeof actions / sizeof actions[0]; k++)
+        if (strcmp(actions[k].name, name) == 0)
+            return &actions[k];
+    complain(command_costs.name, "'%s' is neither list, export, import, merge nor prune", name);
+    return NULL;
+}
+
+/* Whether the operands and options fit the action; complains if not. */
+static bool check(const struct action *action, const struct settings *settings,
+                  const struct operands *operands)
+{
+    const char *command = command_costs.name;
+    size_t files = operands->count - 1;
+    if (files < action->least_files)
+        complain(command, "%s: FILE is missing; see 'collage costs --help'", action->name);
+    else if (files > action->most_files)
+        complain(command, "%s: '%s' is one argument too many; see 'collage costs --help'",
+                 action->name, operands->items[action->most_files + 1]);
+    else if (settings->replace && !action->replace)
+        complain(command, "--replace goes with import and merge, not with %s", action->name);
+    else if (has_filter(settings) && !action->filter)
+        complain(command, "a choice of costs goes with list and prune, not with %s", action->name);
+    else if (!has_filter(settings) && action->needs_filter)
+        complain(command,
+                 "%s: which costs? give --older, --uninstalled, --failed, --backend, --operator "
+                 "or --device",
+                 action->name);
+    else
+        return true;
+    return false;
+}
 
 static int run(const void *data, const struct operands *operands)
 {
     const struct settings *settings = data;
-    const char *action = operands->items[0], *path = operands->items[1];
-    bool is_import = strcmp(action, "import") == 0;
-    if (!is_import && strcmp(action, "export") != 0) {
-        complain(command_costs.name, "'%s' is neither export nor import", action);
+    const struct action *action = find_action(operands->items[0]);
+    if (!action || !check(action, settings, operands))
         return EXIT_BAD_INPUT;
-    }
     struct progress progress;
     collage_context *context;
     progress_begin(&progress, false);
     int result = context_create(&progress, &context);
     if (result != EXIT_OK)
         return result;
-    uint64_t count = 0;
-    collage_status status = is_import
-                                ? collage_costs_import(context, path, settings->replace, &count)
-                                : collage_costs_export(context, path, &count);
+    collage_status status =
+        action->run(context, settings, operands->items + 1, operands->count - 1);
     progress_end(&progress);
-    if (status == COLLAGE_OK)
-        printf(is_import ? "%" PRIu64 " costs were new and are taken.\n"
-                         : "%" PRIu64 " costs are written.\n",
-               count);
-    else
+    if (status != COLLAGE_OK)
         result = complain_of(context, status);
     collage_context_destroy(context);
     return result;
@@ -46,13 +180,17 @@ static int run(const void *data, const struct operands *operands)
 
 const struct command command_costs = {
     .name = "costs",
-    .summary = "Export or import measured costs",
-    .operands = "export|import FILE",
-    .detail = "Writes all measured costs to FILE, or takes those of FILE into the store, all or "
-              "none. A cost\nholds for the machine, the library's version and the number of "
-              "threads it was measured\nwith, so costs of many machines may lie in one store.",
-    .operand_minimum = 2,
-    .operand_maximum = 2,
+    .summary = "List, exchange, merge or prune measured costs",
+    .operands = "list|export|import|merge|prune [FILE...]",
+    .detail = "list prints the costs that are kept. export writes all to FILE, import takes those "
+              "of FILE into\nthe store. merge takes other stores (costs.sqlite, or its folder, or "
+              "what export wrote): of two\ncosts of one kernel the lower one stays. prune removes "
+              "costs: those that fit all options; list\nwith the same options shows which. Each "
+              "file is taken or written as a whole or not at all. A\ncost holds for the machine, "
+              "the library's version and the number of threads it was measured\nwith, so costs of "
+              "many machines may lie in one store.",
+    .operand_minimum = 1,
+    .operand_maximum = SIZE_MAX,
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .settings_bytes = sizeof(struct settings),

@@ -8,7 +8,7 @@
 #include "shapes.h"
 
 struct settings {
-    const char *output, *backends;
+    const char *output, *backends, *dump;
     int32_t threads;
     double budget, race;
     struct option_list shapes;
@@ -31,6 +31,8 @@ static const struct option options[] = {
     SHAPE_OPTION(struct settings),
     { "remeasure", 0, OPTION_FLAG, NULL, "measure anew what was measured before",
       offsetof(struct settings, remeasure) },
+    { "dump", 0, OPTION_TEXT, "DIR", "write the graph after each stage there, as text and picture",
+      offsetof(struct settings, dump) },
     { "json", 0, OPTION_FLAG, NULL, "print the result as JSON", offsetof(struct settings, json) },
     { "quiet", 'q', OPTION_FLAG, NULL, "no progress and no warnings",
       offsetof(struct settings, quiet) },
@@ -58,8 +60,16 @@ static collage_status optimize(collage_context *context, const struct settings *
                                                .budget_seconds = settings->budget,
                                                .race_seconds = settings->race,
                                                .remeasure = settings->remeasure };
-    collage_status status = collage_optimize(context, model, &choices, plan);
-    return status == COLLAGE_OK ? collage_plan_save(context, model, *plan, output) : status;
+    collage_status status = COLLAGE_OK;
+    if (settings->dump)
+        status = collage_dump(context, model, NULL, settings->dump);
+    if (status == COLLAGE_OK)
+        status = collage_optimize(context, model, &choices, plan);
+    if (status == COLLAGE_OK)
+        status = collage_plan_save(context, model, *plan, output);
+    if (status == COLLAGE_OK && settings->dump)
+        status = collage_dump(context, model, *plan, settings->dump);
+    return status;
 }
 
 static int optimize_to(const struct settings *settings, const char *path, const char *output)

@@ -52,7 +52,7 @@ static bool set_seconds(const struct command *command, const struct option *opti
     static const struct {
         const char *suffix;
         double seconds;
-    } units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 } };
+    } units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
     char *end;
     double number = strtod(value, &end);
     for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {

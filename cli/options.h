@@ -18,7 +18,7 @@ enum option_kind {
     OPTION_FLAG,    /* bool; takes no value */
     OPTION_TEXT,    /* const char * */
     OPTION_COUNT,   /* int32_t, 1 or more */
-    OPTION_SECONDS, /* double: 90, 90s, 5m, 1.5h; more than 0 */
+    OPTION_SECONDS, /* double: 90, 90s, 5m, 1.5h, 30d; more than 0 */
     OPTION_LIST     /* struct option_list; may be given several times */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collage show: a plan as a picture or as text. */
+/* collage show: a plan as a picture, as a page, or as text. */
 #include <string.h>
 
 #include "cli.h"
@@ -10,7 +10,8 @@ struct settings {
 };
 
 static const struct option options[] = {
-    { "output", 'o', OPTION_TEXT, "FILE", "write there: a picture (.svg) or Graphviz source (.dot)",
+    { "output", 'o', OPTION_TEXT, "FILE",
+      "write there: picture (.svg), page (.html) or Graphviz source (.dot)",
       offsetof(struct settings, output) },
     { "model", 'm', OPTION_TEXT, "FILE", "the model of the plan, if it has moved",
       offsetof(struct settings, model) },
@@ -21,7 +22,9 @@ static bool format_of(const char *path, collage_format *format)
     static const struct {
         const char *extension;
         collage_format format;
-    } rows[] = { { ".svg", COLLAGE_FORMAT_SVG }, { ".dot", COLLAGE_FORMAT_DOT } };
+    } rows[] = { { ".svg", COLLAGE_FORMAT_SVG },
+                 { ".html", COLLAGE_FORMAT_HTML },
+                 { ".dot", COLLAGE_FORMAT_DOT } };
     const char *dot = strrchr(path, '.');
     for (size_t k = 0; dot && k < sizeof rows / sizeof rows[0]; k++) {
         if (strcmp(dot, rows[k].extension) == 0) {
@@ -58,7 +61,7 @@ static int run(const void *data, const struct operands *operands)
     const struct settings *settings = data;
     collage_format format = COLLAGE_FORMAT_TEXT;
     if (settings->output && !format_of(settings->output, &format)) {
-        complain(command_show.name, "--output: '%s' ends in neither .svg nor .dot",
+        complain(command_show.name, "--output: '%s' ends in neither .svg, .html nor .dot",
                  settings->output);
         return EXIT_BAD_INPUT;
     }
@@ -83,10 +86,11 @@ static int run(const void *data, const struct operands *operands)
 
 const struct command command_show = {
     .name = "show",
-    .summary = "Show a plan as text or as a picture",
+    .summary = "Show a plan as text, as a picture or as a page",
     .operands = "PLAN",
     .detail = "Prints which operator runs where, what it costs, and how the plan compares with "
-              "each library\nalone. With --output, draws it: one colour a backend.",
+              "each library\nalone. With --output, draws it: one colour a backend. A page also has "
+              "the alternatives of each\nstep; it needs no network and nothing beside it.",
     .operand_minimum = 1,
     .operand_maximum = 1,
     .options = options,

@@ -28,11 +28,11 @@ int fuzz_costs(const uint8_t *data, size_t size)
     struct text once = { 0 }, twice = { 0 };
     struct error error = { 0 };
     uint64_t count;
-    if (cost_store_import(store, (const char *)data, size, "fuzz", false, &count, &error) ==
+    if (cost_store_import(store, (const char *)data, size, "fuzz", COST_STAYS, &count, &error) ==
         COLLAGE_OK) {
         print(store, &once);
         other = open_store();
-        if (cost_store_import(other, once.bytes, once.count, "again", false, &count, &error) !=
+        if (cost_store_import(other, once.bytes, once.count, "again", COST_STAYS, &count, &error) !=
             COLLAGE_OK)
             abort();
         print(other, &twice);

@@ -8,6 +8,7 @@
 #include "onnx/onnx.h"
 #include "optimize/optimizer.h"
 #include "pipeline.h"
+#include "report/explain.h"
 
 collage_status pipeline_load(const char *path, const collage_shape *shapes, size_t shape_count,
                              struct graph **out, struct error *error)
@@ -73,6 +74,27 @@ collage_status pipeline_bench(const struct optimizer_settings *settings, struct 
         status = run_steps(&optimizer, steps, sizeof steps / sizeof *steps, error);
     if (status == COLLAGE_OK)
         status = optimizer_write_results(&optimizer, 0, plan, error);
+    optimizer_close(&optimizer);
+    return status;
+}
+
+collage_status pipeline_measure_node(const struct optimizer_settings *settings, node_id node,
+                                     struct text *out, struct error *error)
+{
+    struct optimizer optimizer;
+    const char *const *origins = NULL;
+    collage_status status = optimizer_open(settings, &optimizer, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_make_candidates(&optimizer, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_measure_node(&optimizer, node, &origins, error);
+    if (status == COLLAGE_OK) {
+        const struct measured_node measured = { .set = optimizer.set,
+                                                .node = node,
+                                                .origins = origins,
+                                                .device_name = optimizer.device.name };
+        status = report_measured_node(&measured, out, error);
+    }
     optimizer_close(&optimizer);
     return status;
 }

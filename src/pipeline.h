@@ -3,6 +3,7 @@
 #ifndef COLLAGE_PIPELINE_H
 #define COLLAGE_PIPELINE_H
 
+#include "base/text.h"
 #include "optimize/optimizer.h"
 
 /* A file to a canonical, verified graph. Errors name the file. */
@@ -16,6 +17,10 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
 /* Races a plan with each library alone; the results replace plan->results. */
 collage_status pipeline_bench(const struct optimizer_settings *settings, struct plan *plan,
                               struct error *error);
+
+/* Every candidate that covers the node, as text: from the store, or measured now and kept. */
+collage_status pipeline_measure_node(const struct optimizer_settings *settings, node_id node,
+                                     struct text *out, struct error *error);
 
 /* Runs a plan (NULL: each library that takes the whole model) in a process of its own, against the
  * reference. */

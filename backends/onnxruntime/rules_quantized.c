@@ -197,11 +197,33 @@ static bool multiplies_dequantized(const collage_subgraph *subgraph, const colla
     return false;
 }
 
+/* Made uint8, constant int8 gets a zero point: one, where there are several scales and was none,
+ * and then it does not run. */
+static bool lacks_zeros(const collage_subgraph *subgraph, const collage_node *node)
+{
+    const collage_value *x = operator_input(subgraph, node, 0);
+    if (strcmp(node->op_type, "DequantizeLinear") == 0 && has_type(x, COLLAGE_INT8) && x->data &&
+        !operator_input(subgraph, node, 2) &&
+        !operator_is_single(operator_input(subgraph, node, 1)))
+        return true;
+    for (uint32_t k = 0; k < node->input_count; k++) {
+        const collage_value *value = operator_input(subgraph, node, k);
+        const collage_dequantized *from = value ? value->dequantized : NULL;
+        if (from && from->zero == COLLAGE_NO_VALUE &&
+            has_type(subgraph->values[from->integers], COLLAGE_INT8) &&
+            !operator_is_single(subgraph->values[from->scale]))
+            return true;
+    }
+    return false;
+}
+
 /* Sums of products with int8 saturate, unless it is constant and can be made uint8 (session.c). */
 bool takes_without_vnni(const collage_subgraph *subgraph, const collage_node *node,
                         collage_message *why)
 {
     static const char reason[] = "without VNNI its sums of int8 saturate";
+    if (lacks_zeros(subgraph, node))
+        return operator_refuse(why, node, "int8 with several scales only with zero points");
     if (multiplies_dequantized(subgraph, node))
         return operator_refuse(why, node, reason);
     for (size_t k = 0; k < sizeof products / sizeof *products; k++) {

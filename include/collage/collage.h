@@ -237,13 +237,39 @@ typedef enum collage_format {
     COLLAGE_FORMAT_TEXT, /* tables for a terminal */
     COLLAGE_FORMAT_JSON, /* one object */
     COLLAGE_FORMAT_DOT,  /* Graphviz source */
-    COLLAGE_FORMAT_SVG   /* the picture, one colour a backend */
+    COLLAGE_FORMAT_SVG,  /* the picture, one colour a backend */
+    COLLAGE_FORMAT_HTML  /* one page that needs nothing else: the picture to move about in, tables,
+                            and for each step the alternatives with their costs, as far as the cost
+                            store of the context knows them */
 } collage_format;
 
 /* Which operator runs where, the costs, and how the plan compares with each library alone. */
 COLLAGE_API collage_status collage_plan_report(collage_context *context, const collage_model *model,
                                                const collage_plan *plan, collage_format format,
                                                collage_write_fn write, void *user);
+
+/*
+ * Why the plan is as it is, as text. node NULL: step by step the best other backend and by how
+ * much, and why the whole plan won. Otherwise a node, by its name, a result of it, or its number:
+ * why it runs where it does, every candidate that covers it with its cost, and what was refused or
+ * failed.
+ * The costs are those of the context's cache directory for the plan's machine, threads and library
+ * versions; nothing is measured and no library is opened. Where there are none, the text says so.
+ * COLLAGE_ERROR_ARGUMENT if there is no such node. Since 0.1.
+ */
+COLLAGE_API collage_status collage_explain(collage_context *context, const collage_model *model,
+                                           const collage_plan *plan, const char *node,
+                                           collage_write_fn write, void *user);
+
+/*
+ * Writes what the stages made into a folder, which is made if it is missing: without a plan the
+ * model as imported and as simplified (1-imported, 2-canonical), with one the placed graph
+ * (3-placed). Each as text (NAME.graph, docs/graph-text.md) and as a picture (NAME.svg; Graphviz
+ * source, NAME.dot, where Graphviz's plugins are missing or there are more than 2,000 boxes). Each
+ * file appears whole or not at all. Since 0.1.
+ */
+COLLAGE_API collage_status collage_dump(collage_context *context, const collage_model *model,
+                                        const collage_plan *plan, const char *directory);
 
 /* ---- running ---- */
 
@@ -341,6 +367,26 @@ COLLAGE_API collage_status collage_bench_operators(collage_context *context,
                                                    collage_format format, collage_write_fn write,
                                                    void *user);
 
+typedef struct collage_measure_options {
+    size_t struct_size;
+    const char *node;      /* its name, a result of it, or its number in the canonical graph */
+    const char *backends;  /* comma-separated names; NULL: all that are available */
+    int32_t threads;       /* 0: the number of physical cores this process may use */
+    double budget_seconds; /* after which nothing more is measured; 0: 300 */
+    bool remeasure;        /* ignore stored costs (they are replaced) */
+} collage_measure_options;
+
+/*
+ * Single-operator mode: writes every candidate that covers one node, on every backend, as text:
+ * cost and statistics, layouts, scratch memory and weights, the error against the reference, and
+ * whether all this is from the store or was measured now (then it is kept there); what failed and
+ * why, and why a backend refused the node. COLLAGE_ERROR_ARGUMENT if there is no such node. Since
+ * 0.1.
+ */
+COLLAGE_API collage_status collage_measure(collage_context *context, const collage_model *model,
+                                           const collage_measure_options *options,
+                                           collage_write_fn write, void *user);
+
 /*
  * The measured costs of the context's cache directory as text (one JSON object a line,
  * docs/measuring.md), to use them elsewhere: each says for which machine, library and conditions it
@@ -352,6 +398,41 @@ COLLAGE_API collage_status collage_costs_export(collage_context *context, const 
                                                 uint64_t *count);
 COLLAGE_API collage_status collage_costs_import(collage_context *context, const char *path,
                                                 bool replace, uint64_t *count);
+
+/*
+ * Takes another store (its file or its folder) or a file of exported costs into the context's, all
+ * or none. Of two costs of one kernel the better stays: a measured one rather than a failure, then
+ * the lower one; with `replace`, that of the file. The other store is only read, and checked like a
+ * file from anywhere. Switch costs and races stay where they were measured. *count: how many costs
+ * were taken. Since 0.1.
+ */
+COLLAGE_API collage_status collage_costs_merge(collage_context *context, const char *path,
+                                               bool replace, uint64_t *count);
+
+/* Costs that fit all that is given. */
+typedef struct collage_costs_filter {
+    size_t struct_size;
+    const char *backend;  /* NULL: any */
+    const char *op_type;  /* one of the first six operators that the cost is of, or "transition" (a
+                             conversion of layouts); NULL: any */
+    const char *device;   /* the fingerprint of a machine, or "here" for this one; NULL: any */
+    double older_seconds; /* longer than that in the store; 0: any */
+    bool failed;          /* failures only */
+    /* Of a library version that is not installed here: costs of this machine only. If a library is
+     * there but does not open, its version is not known, and its costs do not count. */
+    bool uninstalled;
+} collage_costs_filter;
+
+/* Writes the costs that fit (filter NULL: all) as a table, a line each. *count: how many. Since
+ * 0.1. */
+COLLAGE_API collage_status collage_costs_list(collage_context *context,
+                                              const collage_costs_filter *filter,
+                                              collage_write_fn write, void *user, uint64_t *count);
+/* Removes the costs that fit, all or none; COLLAGE_ERROR_ARGUMENT if the filter asks for nothing.
+ * *left: how many stay. Since 0.1. */
+COLLAGE_API collage_status collage_costs_prune(collage_context *context,
+                                               const collage_costs_filter *filter,
+                                               uint64_t *removed, uint64_t *left);
 
 #ifdef __cplusplus
 }

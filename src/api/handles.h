@@ -48,6 +48,10 @@ collage_status model_wrap(struct graph *graph, const char *path, const collage_s
 /* Settings of a search with the context's paths, callbacks and registry. */
 struct optimizer_settings settings_of(collage_context *context, const collage_model *model);
 
+/* Gives a report to its reader, whole. */
+collage_status hand_over(const struct text *text, collage_write_fn write, void *user,
+                         struct error *error);
+
 /* The tensor of ours that a DLTensor shows, checked against what the model wants. `what`: "input"
  * or "output". */
 collage_status dltensor_check(const DLTensor *tensor, const struct value *wanted, const char *what,

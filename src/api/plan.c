@@ -2,8 +2,10 @@
 #include <limits.h>
 #include <string.h>
 
+#include "api/explanation.h"
 #include "api/handles.h"
 #include "api/peers.h"
+#include "report/html.h"
 #include "report/report.h"
 
 struct optimizer_settings settings_of(collage_context *context, const collage_model *model)
@@ -154,14 +156,33 @@ collage_status collage_plan_save(collage_context *context, const collage_model *
     return plan_save(plan->plan, model->graph, path, error);
 }
 
-static collage_status hand_over(const struct text *text, collage_write_fn write, void *user,
-                                struct error *error)
+collage_status hand_over(const struct text *text, collage_write_fn write, void *user,
+                         struct error *error)
 {
     if (text->failed)
         return error_memory(error);
     if (!text_write(text, write, user))
         return error_set(error, COLLAGE_ERROR_IO, "the report could not be written");
     return COLLAGE_OK;
+}
+
+/* The page tells the alternatives, too. A cost store that cannot be read does not keep anybody from
+ * looking at a plan. */
+static collage_status report_page(const collage_context *context, const collage_model *model,
+                                  const collage_plan *plan, struct text *text, struct error *error)
+{
+    struct explanation_source source;
+    struct error own = { 0 };
+    collage_status status = explanation_open(context, model, plan, GRAPH_NONE, &source, &own);
+    if (status != COLLAGE_OK && status != COLLAGE_ERROR_MEMORY && context->log)
+        context->log(context->user, COLLAGE_LOG_WARNING, own.text);
+    if (status == COLLAGE_ERROR_MEMORY)
+        error_memory(error);
+    else
+        status = report_html(model->graph, plan->plan,
+                             status == COLLAGE_OK ? &source.explanation : NULL, text, error);
+    explanation_close(&source);
+    return status;
 }
 
 collage_status collage_plan_report(collage_context *context, const collage_model *model,
@@ -172,7 +193,9 @@ collage_status collage_plan_report(collage_context *context, const collage_model
     if (!model || !plan || !write)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_plan_report: a pointer is NULL");
     struct text text = { 0 };
-    collage_status status = report_plan(model->graph, plan->plan, format, &text, error);
+    collage_status status = format == COLLAGE_FORMAT_HTML
+                                ? report_page(context, model, plan, &text, error)
+                                : report_plan(model->graph, plan->plan, format, &text, error);
     if (status == COLLAGE_OK)
         status = hand_over(&text, write, user, error);
     text_free(&text);

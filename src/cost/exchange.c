@@ -229,6 +229,24 @@ static int bind_member(sqlite3_stmt *statement, int at, const json_t *json, enum
                                json_is_null(json) ? (double)INFINITY : json_number_value(json));
 }
 
+#define VALUES " INTO costs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+
+static const char *const insert_text[] = {
+    [COST_STAYS] = "INSERT OR IGNORE" VALUES,
+    [COST_IS_REPLACED] = "INSERT OR REPLACE" VALUES,
+    [COST_BETTER_WINS] =
+        "INSERT" VALUES
+        " ON CONFLICT (device, backend, version, threads, working_set_log2, key) DO UPDATE SET"
+        " description = excluded.description, failed = excluded.failed, cost_ns = excluded.cost_ns,"
+        " minimum_ns = excluded.minimum_ns, low_ns = excluded.low_ns, high_ns = excluded.high_ns,"
+        " samples = excluded.samples, error = excluded.error,"
+        " weight_bytes = excluded.weight_bytes, scratch_bytes = excluded.scratch_bytes,"
+        " inplace = excluded.inplace, implementation = excluded.implementation,"
+        " reason = excluded.reason, passes = excluded.passes"
+        " WHERE excluded.failed < costs.failed OR (excluded.failed = costs.failed"
+        " AND excluded.failed = 0 AND excluded.cost_ns < costs.cost_ns)",
+};
+
 struct import {
     struct cost_store *store;
     sqlite3_stmt *insert;
@@ -311,18 +329,15 @@ static collage_status take_lines(struct import *import, const char *text, size_t
 }
 
 collage_status cost_store_import(struct cost_store *store, const char *text, size_t size,
-                                 const char *name, bool replace, uint64_t *count,
+                                 const char *name, enum cost_conflict conflict, uint64_t *count,
                                  struct error *error)
 {
     struct import import = { .store = store, .name = name, .count = count };
-    const char *insert =
-        replace ? "INSERT OR REPLACE INTO costs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-                : "INSERT OR IGNORE INTO costs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
     *count = 0;
     int code = sqlite3_exec(store->database, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     if (code != SQLITE_OK)
         return store_error(store, code, error);
-    code = sqlite3_prepare_v2(store->database, insert, -1, &import.insert, NULL);
+    code = sqlite3_prepare_v2(store->database, insert_text[conflict], -1, &import.insert, NULL);
     collage_status status = code == SQLITE_OK ? take_lines(&import, text, size, error)
                                               : store_error(store, code, error);
     sqlite3_finalize(import.insert);

@@ -34,6 +34,38 @@ static const char schema[] =
     " working_set_log2 INTEGER NOT NULL, key TEXT NOT NULL, value REAL NOT NULL,"
     " PRIMARY KEY (device, backend, version, threads, working_set_log2, key)) WITHOUT ROWID;";
 
+/*
+ * Since when the store has a cost: measured or taken in. Beside the schema, whose version stays: a
+ * store that has no such table gets one, and what is in it by then counts as new. Triggers keep it,
+ * whoever writes.
+ */
+#define KEY_OF(row)                                                                                \
+    row ".device, " row ".backend, " row ".version, " row ".threads, " row                         \
+        ".working_set_log2, " row ".key"
+#define SAME_AS(row)                                                                               \
+    " WHERE device = " row ".device AND backend = " row ".backend AND version = " row              \
+    ".version AND threads = " row ".threads AND working_set_log2 = " row                           \
+    ".working_set_log2 AND key = " row ".key"
+/* No "INSERT OR REPLACE": in a trigger the conflict clause of the statement that fired it counts.
+ */
+#define STAMP(event, name)                                                                         \
+    "CREATE TRIGGER IF NOT EXISTS " name " AFTER " event                                           \
+    " ON costs BEGIN DELETE FROM ages" SAME_AS("NEW") "; INSERT INTO ages VALUES (" KEY_OF(        \
+        "NEW") ", strftime('%s', 'now')); END;"
+/* clang-format off */
+static const char ages[] =
+    "CREATE TABLE IF NOT EXISTS ages ("
+    " device TEXT NOT NULL, backend TEXT NOT NULL, version TEXT NOT NULL, threads INTEGER NOT NULL,"
+    " working_set_log2 INTEGER NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL,"
+    " PRIMARY KEY (device, backend, version, threads, working_set_log2, key)) WITHOUT ROWID;"
+    STAMP("INSERT", "cost_came")
+    STAMP("UPDATE", "cost_changed")
+    "CREATE TRIGGER IF NOT EXISTS cost_went AFTER DELETE ON costs BEGIN"
+    " DELETE FROM ages" SAME_AS("OLD") "; END;"
+    "INSERT INTO ages SELECT " KEY_OF("costs") ", strftime('%s', 'now') FROM costs"
+    " WHERE NOT EXISTS (SELECT 1 FROM ages);";
+/* clang-format on */
+
 /* Parameters 1 to 6 are the same in all statements: see bind_key. */
 #define WHERE_KEY                                                                                  \
     " WHERE device = ?1 AND backend = ?2 AND version = ?3 AND threads = ?4"                        \
@@ -85,7 +117,7 @@ static int run_sql(struct cost_store *store, const char *sql)
 }
 
 /* The first column of the first row as text; "" if there is none. */
-static int query_text(struct cost_store *store, const char *sql, char *text, size_t size)
+int store_query_text(struct cost_store *store, const char *sql, char *text, size_t size)
 {
     text[0] = '\0';
     sqlite3_stmt *statement = NULL;
@@ -115,7 +147,7 @@ static int open_database(struct cost_store *store)
     if (code != SQLITE_OK)
         return code;
     char answer[64];
-    code = query_text(store, "PRAGMA quick_check(1)", answer, sizeof answer);
+    code = store_query_text(store, "PRAGMA quick_check(1)", answer, sizeof answer);
     if (code == SQLITE_OK && strcmp(answer, "ok") != 0)
         code = SQLITE_CORRUPT;
     return code;
@@ -124,7 +156,7 @@ static int open_database(struct cost_store *store)
 /* SQLite's user_version, not 0: follows from the schema, so that nobody has to remember to raise
  * it.
  */
-static long schema_version(void)
+long cost_store_schema_version(void)
 {
     return (long)(hash_of(schema, sizeof schema).low & 0x3fffffff) + 1;
 }
@@ -136,18 +168,21 @@ static collage_status prepare_schema(struct cost_store *store, bool *other, stru
     char version[16];
     int code = run_sql(store, "BEGIN IMMEDIATE");
     if (code == SQLITE_OK)
-        code = query_text(store, "PRAGMA user_version", version, sizeof version);
+        code = store_query_text(store, "PRAGMA user_version", version, sizeof version);
     if (code == SQLITE_OK && strcmp(version, "0") == 0) {
         char set_version[64];
-        snprintf(set_version, sizeof set_version, "PRAGMA user_version = %ld", schema_version());
+        snprintf(set_version, sizeof set_version, "PRAGMA user_version = %ld",
+                 cost_store_schema_version());
         code = run_sql(store, schema);
         if (code == SQLITE_OK)
             code = run_sql(store, set_version);
-    } else if (code == SQLITE_OK && strtol(version, NULL, 10) != schema_version()) {
+    } else if (code == SQLITE_OK && strtol(version, NULL, 10) != cost_store_schema_version()) {
         run_sql(store, "ROLLBACK");
         *other = true;
         return COLLAGE_OK;
     }
+    if (code == SQLITE_OK)
+        code = run_sql(store, ages);
     if (code == SQLITE_OK)
         code = run_sql(store, "COMMIT");
     for (size_t k = 0; k < STATEMENT_COUNT && code == SQLITE_OK; k++)
@@ -290,6 +325,19 @@ static int bind_text(sqlite3_stmt *statement, int at, const char *text)
     return sqlite3_bind_text(statement, at, text ? text : "", -1, SQLITE_TRANSIENT);
 }
 
+/* One line: what a library says may hold anything, but is shown, exported and taken in again. */
+static int bind_line(sqlite3_stmt *statement, int at, const char *text)
+{
+    char line[1024];
+    size_t count = 0;
+    for (; text && text[count] && count + 1 < sizeof line; count++) {
+        unsigned char c = (unsigned char)text[count];
+        line[count] = c < 0x20 || c == 0x7f ? '?' : text[count];
+    }
+    line[count] = '\0';
+    return bind_text(statement, at, line);
+}
+
 static sqlite3_stmt *bind_key(struct cost_store *store, enum statement which, const char *key,
                               const struct cost_conditions *conditions)
 {
@@ -393,7 +441,7 @@ collage_status cost_store_put(struct cost_store *store, struct hash key,
     sqlite3_bind_int64(statement, 16, (sqlite3_int64)cost->scratch_bytes);
     bind_text(statement, 17, inplace);
     bind_text(statement, 18, cost->implementation);
-    bind_text(statement, 19, cost->reason);
+    bind_line(statement, 19, cost->reason);
     sqlite3_bind_int64(statement, 20, cost->passes);
     int code = sqlite3_step(statement);
     collage_status status = code == SQLITE_DONE ? COLLAGE_OK : store_error(store, code, error);

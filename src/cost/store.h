@@ -37,6 +37,13 @@ collage_status cost_store_put(struct cost_store *store, struct hash key,
                               const struct cost_conditions *conditions, const char *description,
                               const struct cost *cost, struct error *error);
 
+/* The library version of which there are costs under these conditions (their own version is not
+ * looked at); of several, the newest; "" if there are none. In the arena. */
+collage_status cost_store_find_version(struct cost_store *store,
+                                       const struct cost_conditions *conditions,
+                                       struct arena *arena, const char **version,
+                                       struct error *error);
+
 /* Free-form facts of the machine under a text key (pool switch costs, for one): value in
  * nanoseconds. */
 collage_status cost_store_get_fact(struct cost_store *store, const char *key,

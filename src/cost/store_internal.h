@@ -16,6 +16,12 @@ struct cost_store {
     char warning[256];
 };
 
+/* The user_version of a store that this Collage reads. */
+long cost_store_schema_version(void);
+
+/* The first column of the first row as text; "" if there is none. */
+int store_query_text(struct cost_store *store, const char *sql, char *text, size_t size);
+
 /* An error that names the file and says what SQLite says. */
 collage_status store_error(const struct cost_store *store, int code, struct error *error);
 

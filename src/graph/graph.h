@@ -86,6 +86,10 @@ collage_status graph_set_outputs(struct graph *graph, const value_id *outputs, u
 
 value_id graph_find_value(const struct graph *graph,
                           const char *name); /* linear; GRAPH_NONE if none */
+/* The node that a user means by its name, by a result of it ("y" or "%y"), or by its number ("7" or
+ * "#7"), in this order. COLLAGE_ERROR_ARGUMENT says why there is none. */
+collage_status graph_find_node(const struct graph *graph, const char *text, node_id *out,
+                               struct error *error);
 /* `base` if no value has that name, else base with a number behind; NULL if out of memory. */
 const char *graph_fresh_name(struct graph *graph, const char *base);
 const char *graph_property(const struct graph *graph, const char *key); /* NULL if none */

@@ -125,6 +125,28 @@ static collage_status keep(struct optimizer *optimizer, candidate_id id, const s
     return cost_store_put(optimizer->store, candidate->key, &key, description, cost, error);
 }
 
+collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id, bool measure,
+                                   const char **origin, struct error *error)
+{
+    struct candidate *candidate = &optimizer->set->items[id];
+    struct cost cost;
+    *origin = NULL;
+    collage_status status = cost_of(optimizer, id, &cost, error);
+    if (status == COLLAGE_OK && cost.state != COST_UNKNOWN)
+        *origin = "from the store";
+    if (status == COLLAGE_OK && cost.state == COST_UNKNOWN && measure) {
+        *origin = "measured now";
+        status = measure_one(optimizer, id, &cost, error);
+        if (status == COLLAGE_OK)
+            status = keep(optimizer, id, &cost, error);
+    }
+    if (status != COLLAGE_OK || cost.state == COST_UNKNOWN)
+        return status;
+    candidate->cost = cost;
+    return key_table_put(optimizer->known, candidate->key, &cost) ? COLLAGE_OK
+                                                                  : error_memory(error);
+}
+
 /* Does a measured candidate of an op-level library (other than the reference), or any, cover the
  * node? */
 static bool node_is_covered(const struct optimizer *optimizer, node_id node, bool op_level_only)
@@ -177,6 +199,39 @@ static collage_status list_jobs(struct optimizer *optimizer, enum rank first, en
     return COLLAGE_OK;
 }
 
+/* Could the backend take the node, and is it not known what that costs? */
+static bool lacks_costs(const struct optimizer *optimizer, node_id node, uint32_t backend)
+{
+    const struct candidate_set *set = optimizer->set;
+    bool lacks = false;
+    for (size_t c = 0; c < set->count; c++) {
+        const struct candidate *candidate = &set->items[c];
+        bool holds = false;
+        if (candidate->backend != backend && !candidate->view)
+            continue;
+        for (uint32_t k = 0; k < candidate->region.node_count; k++)
+            holds = holds || candidate->region.nodes[k] == node;
+        if (holds && (candidate->view || candidate->cost.state == COST_MEASURED))
+            return false;
+        lacks = lacks || (holds && candidate->cost.state == COST_UNKNOWN);
+    }
+    return lacks;
+}
+
+/* Until when it may be measured. What lets an op-level library run alone may take the whole budget:
+ * no plan may be slower than a library alone. Without the reference for what nobody else takes
+ * there is no plan at all: no budget for it. */
+static uint64_t deadline_of(const struct optimizer *optimizer, const struct job *job)
+{
+    const struct candidate *candidate = &optimizer->set->items[job->id];
+    if (job->rank == RANK_REFERENCE)
+        return UINT64_MAX;
+    bool needed = job->rank == RANK_OP_LEVEL && job->size == 1 &&
+                  clock_ns() > optimizer->look_deadline_ns &&
+                  lacks_costs(optimizer, candidate->region.nodes[0], candidate->backend);
+    return needed ? optimizer->deadline_ns : optimizer->look_deadline_ns;
+}
+
 /* One candidate: known, stored, or measured now if it is worth it and there is time left. */
 static collage_status settle(struct optimizer *optimizer, const struct job *job,
                              const struct worth *worth, struct error *error)
@@ -194,9 +249,7 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
         return COLLAGE_OK;
     }
     if (cost.state == COST_UNKNOWN) {
-        /* Without the reference for what nobody else takes there is no plan at all: no budget for
-         * it. */
-        if (job->rank != RANK_REFERENCE && clock_ns() > optimizer->look_deadline_ns) {
+        if (clock_ns() > deadline_of(optimizer, job)) {
             optimizer->counts.unmeasured++;
             return COLLAGE_OK;
         }
@@ -266,25 +319,6 @@ collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct err
     optimizer->deadline_ns = now + (uint64_t)budget_ns(optimizer);
     optimizer->look_deadline_ns = now + (uint64_t)(kernels_end * budget_ns(optimizer));
     return measure_ranks(optimizer, RANK_WHOLE, RANK_REFERENCE, error);
-}
-
-/* Could the backend take the node, and is it not known what that costs? */
-static bool lacks_costs(const struct optimizer *optimizer, node_id node, uint32_t backend)
-{
-    const struct candidate_set *set = optimizer->set;
-    bool lacks = false;
-    for (size_t c = 0; c < set->count; c++) {
-        const struct candidate *candidate = &set->items[c];
-        bool holds = false;
-        if (candidate->backend != backend && !candidate->view)
-            continue;
-        for (uint32_t k = 0; k < candidate->region.node_count; k++)
-            holds = holds || candidate->region.nodes[k] == node;
-        if (holds && (candidate->view || candidate->cost.state == COST_MEASURED))
-            return false;
-        lacks = lacks || (holds && candidate->cost.state == COST_UNKNOWN);
-    }
-    return lacks;
 }
 
 collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error *error)

@@ -99,7 +99,7 @@ static collage_status transition_cost(struct optimizer *optimizer, uint32_t back
     if (!optimizer->settings.remeasure)
         status =
             cost_store_get(optimizer->store, key, &conditions, optimizer->set->arena, cost, error);
-    if (status == COLLAGE_OK && cost->state == COST_UNKNOWN) {
+    if (status == COLLAGE_OK && cost->state == COST_UNKNOWN && !optimizer->settings.stored_only) {
         status = optimizer_need_worker(optimizer, error);
         if (status != COLLAGE_OK)
             return status;
@@ -234,7 +234,7 @@ static collage_status switch_cost(struct optimizer *optimizer, uint32_t from, ui
     candidate_id a = representative(optimizer, from);
     candidate_id b = representative(optimizer, to);
     *extra_ns = 0;
-    if (a == UINT32_MAX || b == UINT32_MAX)
+    if (optimizer->settings.stored_only || a == UINT32_MAX || b == UINT32_MAX)
         return COLLAGE_OK;
     collage_status status = optimizer_need_worker(optimizer, error);
     if (status != COLLAGE_OK)

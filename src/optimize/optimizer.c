@@ -56,12 +56,18 @@ static uint64_t working_set(const struct graph *graph)
     return total;
 }
 
-static void set_conditions(struct optimizer *optimizer)
+uint32_t optimizer_working_set_log2(const struct graph *graph)
 {
-    uint64_t bytes = working_set(optimizer->settings.graph);
+    uint64_t bytes = working_set(graph);
     uint32_t log2 = 12; /* below 4 KB nothing differs */
     while (log2 < 40 && (1ull << log2) < bytes)
         log2++;
+    return log2;
+}
+
+static void set_conditions(struct optimizer *optimizer)
+{
+    uint32_t log2 = optimizer_working_set_log2(optimizer->settings.graph);
     optimizer->working_set_log2 = log2;
     optimizer->conditions = (struct sample_conditions){ .working_set_bytes = 1ull << log2,
                                                         .limit_seconds = 0.06,

@@ -23,6 +23,7 @@ struct optimizer_settings {
     double budget_seconds; /* for measuring candidates */
     double race_seconds;
     bool remeasure;
+    bool stored_only;         /* what the store lacks of transitions and switches stays unknown */
     bool race_anew;           /* even if this very race was run before */
     const struct peer *peers; /* who else takes part in it; borrowed */
     size_t peer_count;
@@ -90,6 +91,11 @@ collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error 
 collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error);
 /* Regions that were added meanwhile: all of the budget that is left. */
 collage_status optimizer_measure_merged(struct optimizer *optimizer, struct error *error);
+/* Single-operator mode: each candidate that covers the node, the smallest first, from the store or
+ * measured, until the budget is spent. (*origins)[id]: where the cost of a candidate comes from, in
+ * words; NULL: it has none. They live as long as the optimizer. */
+collage_status optimizer_measure_node(struct optimizer *optimizer, node_id node,
+                                      const char *const **origins, struct error *error);
 /* Every conversion between a layout that some candidate makes and one that some candidate wants. */
 collage_status optimizer_measure_transitions(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_measure_switches(struct optimizer *optimizer, struct error *error);
@@ -151,9 +157,15 @@ struct place_problem optimizer_problem(const struct optimizer *optimizer, const 
  * cost. *again: how many. */
 collage_status optimizer_confirm(struct optimizer *optimizer, const struct placement *placement,
                                  uint32_t passes, size_t *again, struct error *error);
+/* Gives one candidate its cost: known, stored, or measured now and kept if `measure`. *origin:
+ * which of these, in words; NULL: none. */
+collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id, bool measure,
+                                   const char **origin, struct error *error);
 collage_status optimizer_report_progress(const struct optimizer *optimizer, const char *stage,
                                          const char *detail, size_t done, size_t total,
                                          struct error *error);
 struct cost_conditions optimizer_conditions(const struct optimizer *optimizer, uint32_t backend);
+/* Bytes that one run of the network touches, as costs have it in their key: a power of 2. */
+uint32_t optimizer_working_set_log2(const struct graph *graph);
 
 #endif

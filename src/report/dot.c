@@ -11,11 +11,19 @@ static const char *const palette[] = { "#56B4E9", "#E69F00", "#009E73", "#F0E442
                                        "#CC79A7", "#D55E00", "#7FA8C9", "#BBBBBB" };
 enum { PALETTE_COLOURS = sizeof palette / sizeof *palette };
 
-/* Inside a DOT string: quoted, and plain ASCII whatever the name was. */
-static void put_quoted(struct text *out, const char *string)
+const char *report_colour(uint32_t backend)
 {
-    for (; *string; string++) {
-        unsigned char c = (unsigned char)*string;
+    return palette[backend % PALETTE_COLOURS];
+}
+
+void report_put_quoted(struct text *out, const char *string, size_t most)
+{
+    for (size_t k = 0; string[k]; k++) {
+        unsigned char c = (unsigned char)string[k];
+        if (most > 0 && k == most) {
+            text_string(out, "...");
+            return;
+        }
         if (c == '"' || c == '\\')
             text_format(out, "\\%c", c);
         else
@@ -31,10 +39,10 @@ static void put_step(const struct graph *graph, const struct plan *plan, uint32_
     plan_step_describe(step, graph, what, sizeof what);
     report_shape(graph, plan, step, shape, sizeof shape);
     text_format(out, "  s%u [label=\"", index);
-    put_quoted(out, what);
+    report_put_quoted(out, what, 0);
     if (step->kind == PLAN_KERNEL) {
         text_string(out, "\\n");
-        put_quoted(out, shape);
+        report_put_quoted(out, shape, 0);
     }
     if (step->cost_ns > 0)
         text_format(out, "\\n%.1f us", step->cost_ns / 1e3);
@@ -52,7 +60,7 @@ static void put_port(const struct graph *graph, value_id value, char prefix, uin
     char shape[96];
     dims_print(v->tensor.dims, v->tensor.rank, shape, sizeof shape);
     text_format(out, "  %c%u [label=\"", prefix, port);
-    put_quoted(out, v->name);
+    report_put_quoted(out, v->name, 0);
     text_format(out, "\\n%s\", shape=ellipse, fillcolor=\"#FFFFFF\"];\n", shape);
 }
 
@@ -60,7 +68,7 @@ static void put_edge_end(struct text *out, const struct plan_tensor *tensor)
 {
     if (!layout_is_plain(&tensor->layout)) {
         text_string(out, " [label=\"");
-        put_quoted(out, tensor->layout.tag);
+        report_put_quoted(out, tensor->layout.tag, 0);
         text_string(out, "\"]");
     }
     text_string(out, ";\n");
@@ -96,9 +104,9 @@ static collage_status put_legend(const struct plan *plan, struct text *out, stru
     report_count_shares(plan, shares);
     for (uint32_t k = 0; k < plan->backend_count; k++) {
         text_format(out, "  b%u [label=\"", k);
-        put_quoted(out, plan->backends[k].name);
+        report_put_quoted(out, plan->backends[k].name, 0);
         text_string(out, " ");
-        put_quoted(out, plan->backends[k].version);
+        report_put_quoted(out, plan->backends[k].version, 0);
         text_format(out, "\\n%u operators, %.3f ms\", fillcolor=\"%s\", penwidth=3];\n",
                     shares[k].nodes, shares[k].predicted_ns / 1e6, palette[k % PALETTE_COLOURS]);
     }
@@ -114,7 +122,7 @@ collage_status report_dot(const struct graph *graph, const struct plan *plan, st
         return error_memory(error);
     plan_tensor_writers(plan, writers);
     text_string(out, "digraph plan {\n  graph [label=\"");
-    put_quoted(out, graph->name);
+    report_put_quoted(out, graph->name, 0);
     text_format(out, "\\n%d thread%s, predicted %.3f ms", plan->threads,
                 plan->threads == 1 ? "" : "s", plan->predicted_ns / 1e6);
     text_string(out, "\", labelloc=t, fontname=\"Helvetica\", fontsize=14];\n"

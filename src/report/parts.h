@@ -14,6 +14,13 @@ struct backend_share {
 /* One for each of the plan's backends. */
 void report_count_shares(const struct plan *plan, struct backend_share *shares);
 
+/* "#56B4E9": of the plan's backend of that number; text on it is black. */
+const char *report_colour(uint32_t backend);
+
+/* Inside a DOT string: quoted, and plain ASCII whatever the name was. most: characters, then
+ * "..."; 0: all. */
+void report_put_quoted(struct text *out, const char *string, size_t most);
+
 /* Appends a string cut and padded to a width (0: as it is), control characters replaced: names may
  * come from hostile files and must not steer a terminal. */
 void report_put(struct text *out, const char *string, size_t width);
@@ -24,6 +31,9 @@ const struct plan_result *report_chosen(const struct plan *plan);
 /* "1x64x112x112" of the step's first output; "" if it has none. */
 void report_shape(const struct graph *graph, const struct plan *plan, const struct plan_step *step,
                   char *text, size_t size);
+
+/* How good the placement is, proven: "within 0.10 % of the optimum ...", without a full stop. */
+void report_bound_text(const struct plan *plan, struct text *out);
 
 void report_results_text(const struct graph *graph, const struct plan *plan, struct text *out);
 void report_steps_text(const struct graph *graph, const struct plan *plan, struct text *out);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "report/html.h"
 #include "report/parts.h"
 
 static collage_status put_json(json_t *json, struct text *out, struct error *error)
@@ -58,6 +59,9 @@ collage_status report_plan(const struct graph *graph, const struct plan *plan,
         break;
     case COLLAGE_FORMAT_SVG:
         status = put_svg(graph, plan, out, error);
+        break;
+    case COLLAGE_FORMAT_HTML:
+        status = report_html(graph, plan, NULL, out, error);
         break;
     default:
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "a plan is not reported in format %d",

@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "plan/plan.h"
 
-/* Text: the comparison, then operators by backend and the steps. JSON: plan_to_json's object. */
+/* Text: the comparison, then operators by backend and the steps. JSON: plan_to_json's object. HTML:
+ * the page without alternatives (report/html.h has it with them). */
 collage_status report_plan(const struct graph *graph, const struct plan *plan,
                            collage_format format, struct text *out, struct error *error);
 /* The comparison alone (results of a race): text or JSON. */

@@ -189,8 +189,7 @@ void report_steps_text(const struct graph *graph, const struct plan *plan, struc
         put_step(graph, plan, s, out);
 }
 
-/* How good the placement is, proven. */
-static void put_bound(const struct plan *plan, struct text *out)
+void report_bound_text(const struct plan *plan, struct text *out)
 {
     if (plan->standalone)
         text_string(out, "one library alone, in its own session");
@@ -217,7 +216,7 @@ collage_status report_placement_text(const struct graph *graph, const struct pla
     if (status != COLLAGE_OK)
         return status;
     text_format(out, "  activations: %.1f MiB; ", (double)plan->arena_bytes / (1 << 20));
-    put_bound(plan, out);
+    report_bound_text(plan, out);
     text_string(out, "\n\n");
     return COLLAGE_OK;
 }

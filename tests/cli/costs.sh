@@ -29,3 +29,65 @@ bad "bad.costs" costs import bad.costs
 bad "missing.costs" costs import missing.costs
 bad "neither" costs share first.costs
 bad "FILE" costs export
+
+# Looking through the store.
+export COLLAGE_CACHE="$work/cache"
+all=$(grep -c '"backend"' first.costs)
+good "^$all costs are listed" costs list
+holds "a line for each" [ "$(grep -c '^reference ' "$work/out")" = "$all" ]
+good '^[1-9][0-9]* costs are listed' costs list --operator Conv
+holds "only that operator" [ -z "$(grep '^reference ' "$work/out" | grep -v Conv)" ]
+good '^0 costs are listed' costs list -o Con
+good '^0 costs are listed' costs list --backend nobody
+good "^$all costs are listed" costs list --backend reference --device here
+good '^0 costs are listed' costs list --device 0123
+good '^0 costs are listed' costs list --failed
+good '^0 costs are listed' costs list --older 1h
+good '^0 costs are listed' costs list --uninstalled
+
+# Merging: stores by file, by folder, and what was exported; the lower cost stays.
+export COLLAGE_CACHE="$work/fourth"
+good "^$all costs were new" costs merge "$work/cache/costs.sqlite"
+holds "the other store has nothing beside it" \
+    [ "$(ls "$work/cache" | tr '\n' ' ')" = "costs.lock costs.sqlite " ]
+good '^0 costs were new' costs merge "$work/cache" first.costs
+costs=$(sed -n 's/.*"cost_ns":\([0-9.e+]*\).*/\1/p' first.costs | head -1)
+sed "s/\"cost_ns\":$costs,/\"cost_ns\":0.5,/" first.costs >lower.costs
+good '^[1-9][0-9]* costs were new or better' costs merge lower.costs
+good '^0 costs were new' costs merge first.costs
+good "^$all costs were new" costs merge --replace first.costs
+good '.' costs export back.costs
+holds "replaced costs are as they were" cmp first.costs back.costs
+head -c 3000 "$work/cache/costs.sqlite" >cut.sqlite
+bad "cut.sqlite" costs merge cut.sqlite
+echo "no store" >text.costs
+bad "text.costs" costs merge text.costs
+mkdir empty-folder
+bad "costs.sqlite" costs merge empty-folder
+good '.' costs export after.costs
+holds "nothing came of it" cmp first.costs after.costs
+
+# Pruning: failures, versions that are gone, what fits.
+sed 's/"failed":false/"failed":true/' first.costs | sed 's/"version":"[^"]*"/"version":"0.0.1"/' \
+    >old.costs
+good "^$all costs were new" costs import old.costs
+good "^$all costs are listed" costs list --failed
+holds "failures are called so" grep -q '^reference .* failed ' "$work/out"
+good "^$all costs are listed" costs list --uninstalled
+good "^$all costs are removed, $all are left" costs prune --uninstalled
+good '.' costs export after.costs
+holds "what is installed stays" cmp first.costs after.costs
+good "^$all costs were new" costs import old.costs
+good "^$all costs are removed, $all are left" costs prune --failed
+good "^0 costs are removed, $all are left" costs prune --older 1d
+sleep 2
+good "^$all costs are removed, 0 are left" costs prune --older 1s
+bad "which costs" costs prune
+bad "--replace" costs list --replace
+bad "list and prune" costs export x.costs --failed
+bad "one argument too many" costs list x.costs
+bad "one argument too many" costs import first.costs second.costs
+bad "FILE is missing" costs merge
+bad "is missing" costs
+bad "--older" costs prune --older soon
+bad "machine 'nowhere'" costs prune --uninstalled --device nowhere

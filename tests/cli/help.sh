@@ -17,7 +17,8 @@ check_help() {
 }
 
 check_help collage
-for command in optimize run verify bench bench-ops show inspect backends costs weights; do
+for command in optimize run verify bench show explain measure bench-ops inspect backends costs \
+    weights; do
     check_help "$command" "$command"
     good "^  $command " --help
     good "^Usage: collage $command" "$command" nonsense -h

@@ -23,6 +23,17 @@ holds "the default plan is there" [ -s tiny_cnn.plan.json ]
 good '"format"' optimize tiny_cnn.onnx -t1 -o again.plan.json --json --quiet
 holds "--quiet is quiet" [ ! -s "$work/err" ]
 good "reference" optimize tiny_cnn.onnx -t1 --backends reference -o plain.plan.json -q
+good "reference" optimize tiny_cnn.onnx -t1 --backends reference -o plain.plan.json -q --dump stages
+for stage in 1-imported 2-canonical 3-placed; do
+    holds "$stage is dumped as text" [ "$(head -n 1 stages/$stage.graph)" = 'graph "tiny_cnn" {' ]
+    holds "$stage is dumped as a picture" grep -sq -e '<svg' -e digraph stages/$stage.svg stages/$stage.dot
+done
+holds "imported is as it was" grep -q BatchNormalization\( stages/1-imported.graph
+holds "canonical is simplified" sh -c '! grep -q BatchNormalization\( stages/2-canonical.graph'
+holds "placed says where" grep -q '= Conv(.*  // step 0, reference$' stages/3-placed.graph
+holds "placed says what is a view" grep -q '= Flatten(.*  // a view$' stages/3-placed.graph
+holds "that is all" [ "$(ls stages | wc -l)" = 6 ]
+bad "tiny_cnn.onnx" optimize tiny_cnn.onnx --backends reference --dump tiny_cnn.onnx
 holds "nothing else was written" [ "$(ls ./*.plan.json | wc -l)" = 3 ]
 
 # Run.

@@ -5,7 +5,7 @@ bad "'frobnicate'" frobnicate
 bad "'--bogus'" --bogus
 bad "there is no command" "$(printf 'two\nlines')"
 
-for command in optimize run verify bench show inspect weights; do
+for command in optimize run verify bench show explain inspect weights; do
     bad "is missing" "$command"
     bad "'--bogus'" "$command" thing --bogus
     bad "'-z'" "$command" -z thing

@@ -34,7 +34,7 @@ static struct {
     collage_session *session;
     float input[INPUTS], expected[OUTPUTS];
     bool remeasure;
-    void (*fail)(size_t n); /* memory_fail_after or memory_fail_once */
+    void (*set_fault)(size_t n); /* memory_fail_after or memory_fail_once */
 } fixture;
 
 /* ---- the fixture ---- */
@@ -200,7 +200,7 @@ static collage_status create_context(size_t n)
     collage_context_options options = context_options();
     options.log = keep_error;
     options.user = logged;
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status = collage_context_create(&options, &context);
     memory_fail_after(0);
     check_outcome("context", n, status, n == 1 ? NULL : logged);
@@ -212,7 +212,7 @@ static collage_status create_context(size_t n)
 static collage_status load_model(size_t n)
 {
     collage_model *model = NULL;
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status =
         collage_model_load(fixture.context, fixture.model_path, NULL, 0, &model);
     memory_fail_after(0);
@@ -246,7 +246,7 @@ static collage_status print_model(size_t n)
 {
     static size_t whole;
     size_t written = 0;
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status =
         collage_model_print(fixture.context, fixture.model, false, take_text, &written);
     memory_fail_after(0);
@@ -259,7 +259,7 @@ static collage_status report_plan_text(size_t n)
 {
     static size_t whole;
     size_t written = 0;
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status = collage_plan_report(fixture.context, fixture.model, fixture.plan,
                                                 COLLAGE_FORMAT_TEXT, take_text, &written);
     memory_fail_after(0);
@@ -286,7 +286,7 @@ static collage_status save_plan(size_t n)
     struct error error = { 0 };
     assert_int_equal(file_write(fixture.saved_path, old_plan, strlen(old_plan), &error),
                      COLLAGE_OK);
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status =
         collage_plan_save(fixture.context, fixture.model, fixture.plan, fixture.saved_path);
     memory_fail_after(0);
@@ -300,7 +300,7 @@ static collage_status load_plan(size_t n)
 {
     collage_model *model = NULL;
     collage_plan *plan = NULL;
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status =
         collage_plan_load(fixture.context, fixture.plan_path, NULL, &model, &plan);
     memory_fail_after(0);
@@ -319,7 +319,7 @@ static collage_status create_session(size_t n)
     collage_session *session = NULL, *again = NULL;
     const collage_context_options options = context_options();
     assert_int_equal(collage_context_create(&options, &context), COLLAGE_OK);
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status = collage_session_create(context, fixture.model, fixture.plan, &session);
     memory_fail_after(0);
     check_outcome("session", n, status, collage_context_message(context));
@@ -335,7 +335,7 @@ static collage_status create_session(size_t n)
 static collage_status run(size_t n)
 {
     float output[OUTPUTS] = { 0 };
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status = run_session(output);
     memory_fail_after(0);
     check_outcome("run", n, status, collage_session_message(fixture.session));
@@ -348,7 +348,7 @@ static collage_status run(size_t n)
 static collage_status optimize_at(size_t n)
 {
     collage_plan *plan = NULL;
-    fixture.fail(n);
+    fixture.set_fault(n);
     collage_status status = optimize(&plan);
     memory_fail_after(0);
     check_outcome("optimize", n, status, collage_context_message(fixture.context));
@@ -403,14 +403,14 @@ static void inject_everywhere(const struct call *call)
     assert_true(failed >= call->least);
 }
 
-static void inject_into_all(void (*fail)(size_t n))
+static void inject_into_all(void (*set_fault)(size_t n))
 {
     static const struct call calls[] = {
         { "context", create_context, 5 },  { "model", load_model, 50 }, { "print", print_model, 1 },
         { "report", report_plan_text, 1 }, { "save", save_plan, 5 },    { "plan", load_plan, 50 },
         { "session", create_session, 10 }, { "run", run, 1 },
     };
-    fixture.fail = fail;
+    fixture.set_fault = set_fault;
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
         inject_everywhere(&calls[k]);
 }
@@ -453,7 +453,7 @@ static void inject_sampled(const char *name, size_t samples)
 static void optimizing_again_survives(void **state)
 {
     (void)state;
-    fixture.fail = memory_fail_after;
+    fixture.set_fault = memory_fail_after;
     fixture.remeasure = false;
     inject_sampled("optimize", 26);
 }
@@ -462,7 +462,7 @@ static void optimizing_again_survives(void **state)
 static void measuring_survives(void **state)
 {
     (void)state;
-    fixture.fail = memory_fail_after;
+    fixture.set_fault = memory_fail_after;
     fixture.remeasure = true;
     inject_sampled("measure", 8);
 }

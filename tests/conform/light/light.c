@@ -98,9 +98,9 @@ static collage_status run(const struct subject *subject, struct session *session
                           struct error *error)
 {
     const struct graph *graph = subject->graph;
-    const void *inputs[MAX_PORTS];
-    void *outputs[MAX_PORTS];
-    struct tensor actual[MAX_PORTS];
+    const void *inputs[MAX_PORTS] = { NULL };
+    void *outputs[MAX_PORTS] = { NULL };
+    struct tensor actual[MAX_PORTS] = { { 0 } };
     collage_status status = COLLAGE_OK;
     for (uint32_t k = 0; k < graph->input_count; k++)
         inputs[k] = oracle_value(subject->oracle, graph->inputs[k]).data;

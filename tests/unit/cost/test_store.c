@@ -179,6 +179,33 @@ static void test_facts(void **state)
     cost_store_close(store);
 }
 
+static void test_versions(void **state)
+{
+    struct fixture *f = *state;
+    struct cost_store *store = open_store(f);
+    struct error error = { 0 };
+    const char *version = NULL;
+    cost_store_find_version(store, &conditions, f->arena, &version, &error);
+    assert_string_equal(version, "");
+    static const char *const versions[] = { "3.9", "3.10.1", "3.2.0" };
+    struct cost cost = { .state = COST_MEASURED, .implementation = "", .reason = "" };
+    struct cost_conditions own = conditions, other = conditions;
+    for (size_t k = 0; k < 3; k++) {
+        own.version = versions[k];
+        cost_store_put(store, key_of(k), &own, "Conv", &cost, &error);
+    }
+    other.version = "9.9";
+    other.threads = 7;
+    cost_store_put(store, key_of(1), &other, "Conv", &cost, &error);
+    own.version = "not looked at";
+    cost_store_find_version(store, &own, f->arena, &version, &error);
+    assert_string_equal(version, "3.10.1");
+    cost_store_find_version(store, &other, f->arena, &version, &error);
+    assert_string_equal(version, "9.9");
+    assert_int_equal(error.status, COLLAGE_OK);
+    cost_store_close(store);
+}
+
 static void test_kill_loses_nothing_that_was_put(void **state)
 {
     struct fixture *f = *state;
@@ -432,6 +459,7 @@ int main(void)
         CASE(test_round_trip),
         CASE(test_replaces_and_keeps_conditions_apart),
         CASE(test_facts),
+        CASE(test_versions),
         CASE(test_races),
         CASE(test_kill_loses_nothing_that_was_put),
         CASE(test_two_processes_write_at_once),

@@ -206,6 +206,52 @@ static void building_survives_failing_memory(void **state)
     graph_destroy(graph);
 }
 
+static void nodes_are_found_as_users_name_them(void **state)
+{
+    (void)state;
+    struct graph *graph = parse("graph \"names\" {\n"
+                                "  input %x: float32[2]\n"
+                                "  const %one: float32[1] = {1.0}\n"
+                                "  %1: float32[2] = Relu(%x) \"twin\"\n"
+                                "  %y: float32[2] = Add(%1, %one) \"twin\"\n"
+                                "  %z: float32[2] = Neg(%y) \"0\"\n"
+                                "  output %z\n"
+                                "}\n");
+    static const struct {
+        const char *text;
+        node_id node;    /* GRAPH_NONE: none */
+        const char *why; /* part of the message */
+    } rows[] = {
+        { "0", 2, NULL },  /* a name comes first */
+        { "#0", 0, NULL }, /* this is a number only */
+        { "1", 0, NULL },  /* a result */
+        { "%1", 0, NULL },
+        { "%y", 1, NULL },
+        { "z", 2, NULL },
+        { "2", 2, NULL },
+        { "twin", GRAPH_NONE, "2 nodes are called 'twin', the first is #0" },
+        { "x", GRAPH_NONE, "an input of the model" },
+        { "one", GRAPH_NONE, "a constant" },
+        { "3", GRAPH_NONE, "no node '3'" },
+        { "#3", GRAPH_NONE, "no node" },
+        { "#", GRAPH_NONE, "no node" },
+        { "", GRAPH_NONE, "no node" },
+        { "-1", GRAPH_NONE, "no node" },
+        { "18446744073709551616", GRAPH_NONE, "no node" },
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        struct error error = { 0 };
+        node_id node = 77;
+        collage_status status = graph_find_node(graph, rows[k].text, &node, &error);
+        assert_int_equal(status, rows[k].why ? COLLAGE_ERROR_ARGUMENT : COLLAGE_OK);
+        if (rows[k].why && !strstr(error.text, rows[k].why))
+            fail_msg("'%s': %s", rows[k].text, error.text);
+        if (!rows[k].why)
+            assert_int_equal(node, rows[k].node);
+    }
+    graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +263,7 @@ int main(void)
         cmocka_unit_test(verify_sees_what_is_broken),
         cmocka_unit_test(hash_tells_graphs_apart),
         cmocka_unit_test(names_and_edits),
+        cmocka_unit_test(nodes_are_found_as_users_name_them),
         cmocka_unit_test(building_survives_failing_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void plan_without_results_or_steps(void **state)
     fake_setup(&f, graph);
     struct plan *plan = fake_build(&f);
     struct text text = { 0 };
-    for (int format = COLLAGE_FORMAT_TEXT; format <= COLLAGE_FORMAT_SVG; format++)
+    for (int format = COLLAGE_FORMAT_TEXT; format <= COLLAGE_FORMAT_HTML; format++)
         OK(report_plan(graph, plan, (collage_format)format, &text, NULL));
     text_free(&text);
     plan_destroy(plan);
@@ -226,6 +226,7 @@ static void long_network(void **state)
     OK(report_plan(graph, plan, COLLAGE_FORMAT_TEXT, &text, NULL));
     check_columns(&text);
     OK(report_plan(graph, plan, COLLAGE_FORMAT_SVG, &text, NULL));
+    OK(report_plan(graph, plan, COLLAGE_FORMAT_HTML, &text, NULL));
     text_free(&text);
     plan_destroy(plan);
     fake_teardown(&f);
@@ -237,7 +238,7 @@ static void out_of_memory_is_an_error(void **state)
     (void)state;
     struct sample s;
     sample_setup(&s);
-    for (int format = COLLAGE_FORMAT_TEXT; format <= COLLAGE_FORMAT_SVG; format++) {
+    for (int format = COLLAGE_FORMAT_TEXT; format <= COLLAGE_FORMAT_HTML; format++) {
         collage_status status = COLLAGE_ERROR_MEMORY;
         size_t n = 1;
         for (; status != COLLAGE_OK && n < 100; n++) {

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* collage explain: why a plan is as it is. */
+#include "cli.h"
+
+struct settings {
+    const char *model;
+};
+
+static const struct option options[] = {
+    { "model", 'm', OPTION_TEXT, "FILE", "the model of the plan, if it has moved",
+      offsetof(struct settings, model) },
+};
+
+static int run(const void *data, const struct operands *operands)
+{
+    const struct settings *settings = data;
+    const char *node = operands->count > 1 ? operands->items[1] : NULL;
+    struct progress progress = { 0 };
+    collage_context *context;
+    int result = context_create(&progress, &context);
+    if (result != EXIT_OK)
+        return result;
+    collage_model *model = NULL;
+    collage_plan *plan = NULL;
+    collage_status status =
+        collage_plan_load(context, operands->items[0], settings->model, &model, &plan);
+    if (status == COLLAGE_OK)
+        status = collage_explain(context, model, plan, node, write_to_file, stdout);
+    if (status != COLLAGE_OK)
+        result = complain_of(context, status);
+    collage_plan_destroy(plan);
+    collage_model_destroy(model);
+    collage_context_destroy(context);
+    return result;
+}
+
+const struct command command_explain = {
+    .name = "explain",
+    .summary = "Say why a plan is as it is, or why a node runs where it does",
+    .operands = "PLAN [NODE]",
+    .detail = "Without NODE: step by step the best other backend and by how much, and why the "
+              "whole plan won.\nWith NODE (its name, a result of it, or its number): why it runs "
+              "where it does, all candidates\nthat cover it with their costs, and what was refused "
+              "or failed. The costs are the measured\nones that are kept; nothing is measured.",
+    .operand_minimum = 1,
+    .operand_maximum = 2,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .settings_bytes = sizeof(struct settings),
+    .run = run,
+};

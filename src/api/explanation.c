@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/explanation.h"
+
+static bool is_asked_for(const struct plan_step *step, node_id node)
+{
+    if (node == GRAPH_NONE)
+        return true;
+    for (uint32_t k = 0; k < step->node_count; k++)
+        if (step->nodes[k] == node)
+            return true;
+    return false;
+}
+
+static collage_status find_rivals(struct explanation_source *source, const struct plan *plan,
+                                  node_id node, struct error *error)
+{
+    size_t backends = source->recall.registry.count;
+    source->rivals = memory_alloc((plan->step_count * backends + 1) * sizeof *source->rivals);
+    if (!source->rivals)
+        return error_memory(error);
+    collage_status status = COLLAGE_OK;
+    for (uint32_t s = 0; s < plan->step_count && status == COLLAGE_OK; s++)
+        if (is_asked_for(&plan->steps[s], node))
+            status = recall_find_rivals(&source->recall, s, source->rivals + s * backends, error);
+    return status;
+}
+
+collage_status explanation_open(const collage_context *context, const collage_model *model,
+                                const collage_plan *plan, node_id node,
+                                struct explanation_source *source, struct error *error)
+{
+    const struct recall_settings settings = { .graph = model->graph,
+                                              .plan = plan->plan,
+                                              .registry = context->registry,
+                                              .cache_directory = context->cache_directory,
+                                              .log = context->log,
+                                              .user = context->user };
+    source->rivals = NULL;
+    collage_status status = recall_open(&settings, &source->recall, error);
+    if (status == COLLAGE_OK)
+        status = find_rivals(source, plan->plan, node, error);
+    if (status != COLLAGE_OK)
+        return status;
+    const struct recall *recall = &source->recall;
+    source->explanation = (struct explanation){ .graph = model->graph,
+                                                .plan = plan->plan,
+                                                .set = recall->optimizer.set,
+                                                .steps = recall->steps,
+                                                .rivals = source->rivals,
+                                                .comparable = recall->rivals != NULL,
+                                                .measured = recall->measured,
+                                                .failed = recall->failed,
+                                                .unmeasured = recall->unmeasured };
+    return COLLAGE_OK;
+}
+
+void explanation_close(struct explanation_source *source)
+{
+    recall_close(&source->recall);
+    memory_free(source->rivals);
+    source->rivals = NULL;
+}
