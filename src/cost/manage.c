@@ -111,10 +111,10 @@ static void put_age(struct text *out, sqlite3_stmt *row, int column)
         text_format(out, " %7s", "-");
     else if (seconds < 3600)
         text_format(out, " %3d min", (int)(seconds / 60));
-    else if (seconds < 48 * 3600)
+    else if (seconds < 48LL * 3600)
         text_format(out, " %5d h", (int)(seconds / 3600));
     else
-        text_format(out, " %5lld d", (long long)(seconds / (24 * 3600)));
+        text_format(out, " %5lld d", (long long)(seconds / (24LL * 3600)));
 }
 
 static void put_row(struct text *out, sqlite3_stmt *row)

@@ -16,6 +16,7 @@ static collage_status read_record(sqlite3_stmt *row, struct arena *arena,
         .peak_bytes = (uint64_t)sqlite3_column_int64(row, 3),
         .worst_error = sqlite3_column_double(row, 2),
         .steps_ns = sqlite3_column_double(row, 5),
+        .again = sqlite3_column_double(row, 6),
     };
     return record->failure && record->samples ? COLLAGE_OK : error_memory(error);
 }
@@ -29,9 +30,10 @@ collage_status cost_store_get_race(struct cost_store *store, struct hash key, st
     hash_print(key, text);
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(store->database,
-                                  "SELECT contestant, failure, worst_error, peak_bytes, samples,"
-                                  " steps_ns"
-                                  " FROM races WHERE key = ?1 ORDER BY contestant",
+                                  "SELECT races.contestant, failure, worst_error, peak_bytes,"
+                                  " samples, steps_ns, ifnull(again, 0)"
+                                  " FROM races LEFT JOIN heats USING (key, contestant)"
+                                  " WHERE races.key = ?1 ORDER BY races.contestant",
                                   -1, &statement, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
@@ -70,22 +72,45 @@ static int insert_record(sqlite3_stmt *statement, const char *key, size_t index,
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
+static int insert_heat(sqlite3_stmt *statement, const char *key, size_t index,
+                       const struct race_record *record)
+{
+    sqlite3_reset(statement);
+    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, (sqlite3_int64)index);
+    sqlite3_bind_double(statement, 3, record->again);
+    int code = sqlite3_step(statement);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* One statement, once for each record. */
+static int insert_all(struct cost_store *store, const char *sql,
+                      int (*insert)(sqlite3_stmt *, const char *, size_t,
+                                    const struct race_record *),
+                      const char *key, const struct race_record *records, size_t count)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
+    for (size_t k = 0; k < count && code == SQLITE_OK; k++)
+        code = insert(statement, key, k, &records[k]);
+    sqlite3_finalize(statement);
+    return code;
+}
+
 collage_status cost_store_put_race(struct cost_store *store, struct hash key,
                                    const struct race_record *records, size_t count,
                                    struct error *error)
 {
     char text[33];
     hash_print(key, text);
-    sqlite3_stmt *statement = NULL;
     int code = sqlite3_exec(store->database, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     if (code != SQLITE_OK)
         return store_error(store, code, error);
-    code = sqlite3_prepare_v2(store->database,
-                              "INSERT OR REPLACE INTO races VALUES (?1,?2,?3,?4,?5,?6,?7)", -1,
-                              &statement, NULL);
-    for (size_t k = 0; k < count && code == SQLITE_OK; k++)
-        code = insert_record(statement, text, k, &records[k]);
-    sqlite3_finalize(statement);
+    code = insert_all(store, "INSERT OR REPLACE INTO races VALUES (?1,?2,?3,?4,?5,?6,?7)",
+                      insert_record, text, records, count);
+    if (code == SQLITE_OK)
+        code = insert_all(store, "INSERT OR REPLACE INTO heats VALUES (?1,?2,?3)", insert_heat,
+                          text, records, count);
     if (code == SQLITE_OK)
         code = sqlite3_exec(store->database, "COMMIT", NULL, NULL, NULL);
     if (code == SQLITE_OK)

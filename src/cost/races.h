@@ -15,6 +15,7 @@ struct race_record {
     size_t sample_count;
     uint64_t peak_bytes;
     double steps_ns, worst_error;
+    double again; /* see struct contestant */
 };
 
 /* *found only if all `count` records are there. Strings and samples go into the arena. */

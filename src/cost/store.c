@@ -66,6 +66,11 @@ static const char ages[] =
     " WHERE NOT EXISTS (SELECT 1 FROM ages);";
 /* clang-format on */
 
+/* Races that were run again in new processes (races.h, `again`). Beside the schema, too. */
+static const char heats[] =
+    "CREATE TABLE IF NOT EXISTS heats (key TEXT NOT NULL, contestant INTEGER NOT NULL,"
+    " again REAL NOT NULL, PRIMARY KEY (key, contestant));";
+
 /* Parameters 1 to 6 are the same in all statements: see bind_key. */
 #define WHERE_KEY                                                                                  \
     " WHERE device = ?1 AND backend = ?2 AND version = ?3 AND threads = ?4"                        \
@@ -183,6 +188,8 @@ static collage_status prepare_schema(struct cost_store *store, bool *other, stru
     }
     if (code == SQLITE_OK)
         code = run_sql(store, ages);
+    if (code == SQLITE_OK)
+        code = run_sql(store, heats);
     if (code == SQLITE_OK)
         code = run_sql(store, "COMMIT");
     for (size_t k = 0; k < STATEMENT_COUNT && code == SQLITE_OK; k++)

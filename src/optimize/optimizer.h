@@ -139,10 +139,15 @@ collage_status optimizer_write_verification(const struct optimizer *optimizer,
  * samples tell as much about the machine's phases as about the contestants. Libraries' own sessions
  * come first; then an op-level library alone, then mixes must show what their proof demands against
  * the best of those before. So nothing of ours is chosen for luck or slower than a library alone,
- * and where there is nothing to gain the plan is the simple one. SIZE_MAX if none finished.
+ * and where there is nothing to gain the plan is the simple one. Only among those whose proof is at
+ * most so much. SIZE_MAX if none finished.
  */
-collage_status optimizer_find_winner(struct optimizer *optimizer, size_t *winner,
+collage_status optimizer_find_winner(struct optimizer *optimizer, enum proof most, size_t *winner,
                                      struct error *error);
+/* After a race: a winner that is no library's own session meets the best of these again, in new
+ * processes, and must not be slower (heats.c); else the next best does, and so on. */
+collage_status optimizer_run_heats(struct optimizer *optimizer, const struct worker_setup *setup,
+                                   struct error *error);
 
 /* Internal to optimize/: the reference runs, and a measuring worker starts, when first needed: a
  * second run that finds all in the store needs neither. */

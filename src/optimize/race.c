@@ -28,7 +28,7 @@ enum { ROUNDS_BEFORE_REST = 15 };
 /* Of the time for the race: enough if all is clear, and the most if it is not. */
 static const double shortest = 0.25, longest = 2;
 /* Seconds: a race of no length only verifies. */
-static const double worth_profiling = 1;
+static const double worth_profiling = 1; /* and worth heats */
 
 /* The fastest by pairs. */
 static size_t find_leader(const struct contestant *contestants, size_t count)
@@ -93,6 +93,8 @@ static collage_status run_race(struct optimizer *optimizer, struct error *error)
                                       .user = optimizer };
     status = race_run(&setup, settings->registry, optimizer->contestants,
                       optimizer->contestant_count, &rules, error);
+    if (status == COLLAGE_OK && !settings->race_anew && settings->race_seconds >= worth_profiling)
+        status = optimizer_run_heats(optimizer, &setup, error);
     optimizer->counts.race_seconds = (double)(clock_ns() - start) * 1e-9;
     return status;
 }
@@ -168,6 +170,7 @@ static collage_status recall(struct optimizer *optimizer, struct hash key, bool 
         contestant->peak_bytes = records[k].peak_bytes;
         contestant->worst_error = records[k].worst_error;
         contestant->steps_ns = records[k].steps_ns;
+        contestant->again = records[k].again;
         snprintf(contestant->failure, sizeof contestant->failure, "%s", records[k].failure);
     }
     return status;
@@ -186,6 +189,7 @@ static collage_status record(struct optimizer *optimizer, struct hash key, struc
                                            .sample_count = contestant->sample_count,
                                            .peak_bytes = contestant->peak_bytes,
                                            .steps_ns = contestant->steps_ns,
+                                           .again = contestant->again,
                                            .worst_error = contestant->worst_error };
     }
     return cost_store_put_race(optimizer->store, key, records, count, error);

@@ -19,6 +19,11 @@ static const char *note_of(const struct optimizer *optimizer, size_t index, size
     if (!finished(self))
         return arena_string(arena, self->failure);
     const char *note = optimizer->notes[index];
+    if (self->again > 1)
+        note = arena_format(arena, "%s%s%.2f times the time of the best session in new processes",
+                            note, note[0] ? "; " : "", self->again);
+    if (!note)
+        return NULL;
     if (self->sample_count >= rounds)
         return arena_string(arena, note);
     return arena_format(arena, "%s%sof the first %zu of %zu rounds", note, note[0] ? "; " : "",
@@ -119,7 +124,7 @@ static collage_status find_best(struct optimizer *optimizer, enum proof proof, s
 {
     size_t best = *winner;
     for (size_t k = optimizer->contestant_count; k-- > 0;) {
-        if (optimizer->proofs[k] != proof)
+        if (optimizer->proofs[k] != proof || optimizer->contestants[k].again > 1)
             continue;
         bool can;
         collage_status status = become_plan(optimizer, k, &can, error);
@@ -141,12 +146,12 @@ static collage_status find_best(struct optimizer *optimizer, enum proof proof, s
     return COLLAGE_OK;
 }
 
-collage_status optimizer_find_winner(struct optimizer *optimizer, size_t *winner,
+collage_status optimizer_find_winner(struct optimizer *optimizer, enum proof most, size_t *winner,
                                      struct error *error)
 {
     *winner = SIZE_MAX;
     collage_status status = COLLAGE_OK;
-    for (enum proof proof = PROOF_NONE; proof <= PROOF_FASTER && status == COLLAGE_OK; proof++)
+    for (enum proof proof = PROOF_NONE; proof <= most && status == COLLAGE_OK; proof++)
         status = find_best(optimizer, proof, winner, error);
     return status;
 }
@@ -210,7 +215,7 @@ collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **
                                      struct error *error)
 {
     size_t winner;
-    collage_status status = optimizer_find_winner(optimizer, &winner, error);
+    collage_status status = optimizer_find_winner(optimizer, PROOF_FASTER, &winner, error);
     if (status != COLLAGE_OK)
         return status;
     if (winner == SIZE_MAX) {

@@ -75,6 +75,8 @@ struct contestant {
     double steps_ns;    /* of a plan, if profiled: what its steps cost inside the network */
     double worst_error; /* of its outputs against the oracle; a contestant beyond
                            TENSOR_PLAN_TOLERANCE is out */
+    double again; /* by optimize/heats.c: its time over that of the best session in new processes,
+                     the worst of some races; 0: was not asked */
 };
 
 typedef bool (*race_progress_fn)(void *user, size_t round, size_t rounds);

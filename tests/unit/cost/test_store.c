@@ -426,7 +426,8 @@ static void test_races(void **state)
           .samples = samples,
           .sample_count = 3,
           .peak_bytes = 7,
-          .worst_error = 1e-7 },
+          .worst_error = 1e-7,
+          .again = 1.25 },
         { .failure = "crashed", .samples = NULL, .sample_count = 0 },
     };
     struct race_record got[3];
@@ -444,6 +445,8 @@ static void test_races(void **state)
     assert_memory_equal(got[0].samples, samples, sizeof samples);
     assert_int_equal(got[0].peak_bytes, 7);
     assert_true(got[0].worst_error == 1e-7);
+    assert_true(got[0].again == 1.25);
+    assert_true(got[1].again == 0);
     assert_string_equal(got[1].failure, "crashed");
     assert_int_equal(got[1].sample_count, 0);
     /* a race of more contestants is another race */

@@ -74,7 +74,7 @@ static void check_winner(const struct race *race, enum proof *proofs)
                                    .contestant_count = race->count };
     struct error error = { 0 };
     size_t winner = 99;
-    assert_int_equal(optimizer_find_winner(&optimizer, &winner, &error), COLLAGE_OK);
+    assert_int_equal(optimizer_find_winner(&optimizer, PROOF_FASTER, &winner, &error), COLLAGE_OK);
     if (winner != race->winner)
         fail_msg("%s: contestant %zu won", race->what, winner);
 }
@@ -87,6 +87,42 @@ static void the_mix_must_prove_itself(void **state)
     for (size_t r = 0; r < sizeof proofs_differ / sizeof *proofs_differ; r++)
         check_winner(&proofs_differ[r],
                      (enum proof[MOST]){ PROOF_FASTER, PROOF_NONE, PROOF_NOT_SLOWER });
+}
+
+/* Who was slower than the best session in new processes is no winner; who was asked and was not
+ * slower stays one. */
+static void one_that_lost_again_is_out(void **state)
+{
+    (void)state;
+    static const struct {
+        double again[3];
+        size_t winner;
+    } cases[] = {
+        { { 0, 0, 0 }, 0 }, { { 0.9, 0, 0 }, 0 }, { { 1.01, 0, 0 }, 2 }, { { 1.01, 0, 1.2 }, 1 }
+    };
+    static const struct race race = { { 90, 100, 95 }, { 0.01, 0.01, 0.01 }, 3, 0, "heats" };
+    static double samples[3][ROUNDS];
+    static struct plan any;
+    for (size_t r = 0; r < sizeof cases / sizeof *cases; r++) {
+        struct contestant contestants[3] = { { 0 } };
+        struct plan *plans[3] = { &any, &any, &any };
+        enum proof proofs[3] = { PROOF_FASTER, PROOF_NONE, PROOF_NOT_SLOWER };
+        for (size_t c = 0; c < 3; c++) {
+            fill_samples(&race, c, samples[c], &contestants[c]);
+            contestants[c].again = cases[r].again[c];
+        }
+        struct optimizer optimizer = {
+            .contestants = contestants, .plans = plans, .proofs = proofs, .contestant_count = 3
+        };
+        struct error error = { 0 };
+        size_t winner = 99;
+        assert_int_equal(optimizer_find_winner(&optimizer, PROOF_FASTER, &winner, &error),
+                         COLLAGE_OK);
+        assert_int_equal(winner, cases[r].winner);
+        assert_int_equal(optimizer_find_winner(&optimizer, PROOF_NONE, &winner, &error),
+                         COLLAGE_OK);
+        assert_int_equal(winner, 1);
+    }
 }
 
 /* Whether another round is wanted, and who rests from now on. */
@@ -146,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mix_must_prove_itself),
+        cmocka_unit_test(one_that_lost_again_is_out),
         cmocka_unit_test(a_race_goes_on_while_it_is_open),
         cmocka_unit_test(costs_are_found_by_key),
     };
