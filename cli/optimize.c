@@ -5,13 +5,15 @@
 #include <sys/stat.h>
 
 #include "output.h"
+#include "search.h"
 #include "shapes.h"
 
 struct settings {
-    const char *output, *backends, *dump;
+    const char *output, *backends, *dump, *placement_out;
     int32_t threads;
     double budget, race;
     struct option_list shapes;
+    struct search_settings search;
     bool json, remeasure, quiet;
 };
 
@@ -29,6 +31,24 @@ static const struct option options[] = {
       "time for the final race, twice that while it is open (default: 20s)",
       offsetof(struct settings, race) },
     SHAPE_OPTION(struct settings),
+    { "search", 0, OPTION_TEXT, "NAME", "exact (default), op-level, two-level, greedy or brute",
+      offsetof(struct settings, search.name) },
+    { "kernel-cost", 0, OPTION_NANOSECONDS, "TIME",
+      "op-level, two-level: added for each kernel, such as 0.01ms",
+      offsetof(struct settings, search.kernel_cost) },
+    { "search-time", 0, OPTION_SECONDS, "TIME", "two-level: time limit (default: 5m)",
+      offsetof(struct settings, search.seconds) },
+    { "search-generations", 0, OPTION_COUNT, "N", "two-level: generations at most (default: 100)",
+      offsetof(struct settings, search.generations) },
+    { "search-seed", 0, OPTION_COUNT, "N", "two-level: seed of the random numbers (default: 64)",
+      offsetof(struct settings, search.seed) },
+    { "place", 0, OPTION_LIST, "NODE=BACKEND",
+      "nodes of this name (or glob) run on that backend; repeat for more",
+      offsetof(struct settings, search.places) },
+    { "placement", 0, OPTION_TEXT, "FILE", "hold to the placement in this CSV file, whole or part",
+      offsetof(struct settings, search.placement) },
+    { "placement-out", 0, OPTION_TEXT, "FILE", "write the plan's placement there, too, as CSV",
+      offsetof(struct settings, placement_out) },
     { "remeasure", 0, OPTION_FLAG, NULL, "measure anew what was measured before",
       offsetof(struct settings, remeasure) },
     { "dump", 0, OPTION_TEXT, "DIR", "write the graph after each stage there, as text and picture",
@@ -52,27 +72,25 @@ static char *default_output(const char *model)
 }
 
 static collage_status optimize(collage_context *context, const struct settings *settings,
-                               const collage_model *model, const char *output, collage_plan **plan)
+                               const collage_optimize_options *choices, const collage_model *model,
+                               const char *output, collage_plan **plan)
 {
-    const collage_optimize_options choices = { .struct_size = sizeof choices,
-                                               .backends = settings->backends,
-                                               .threads = settings->threads,
-                                               .budget_seconds = settings->budget,
-                                               .race_seconds = settings->race,
-                                               .remeasure = settings->remeasure };
     collage_status status = COLLAGE_OK;
     if (settings->dump)
         status = collage_dump(context, model, NULL, settings->dump);
     if (status == COLLAGE_OK)
-        status = collage_optimize(context, model, &choices, plan);
+        status = collage_optimize(context, model, choices, plan);
     if (status == COLLAGE_OK)
         status = collage_plan_save(context, model, *plan, output);
+    if (status == COLLAGE_OK && settings->placement_out)
+        status = collage_placement_save(context, model, *plan, settings->placement_out);
     if (status == COLLAGE_OK && settings->dump)
         status = collage_dump(context, model, *plan, settings->dump);
     return status;
 }
 
-static int optimize_to(const struct settings *settings, const char *path, const char *output)
+static int optimize_to(const struct settings *settings, const collage_optimize_options *choices,
+                       const char *path, const char *output)
 {
     struct progress progress;
     collage_context *context;
@@ -84,7 +102,7 @@ static int optimize_to(const struct settings *settings, const char *path, const 
         return result;
     result = load_model(context, command_optimize.name, path, &settings->shapes, &model);
     if (result == EXIT_OK) {
-        collage_status status = optimize(context, settings, model, output, &plan);
+        collage_status status = optimize(context, settings, choices, model, output, &plan);
         progress_end(&progress);
         if (status == COLLAGE_OK)
             status = collage_plan_report(context, model, plan,
@@ -94,6 +112,8 @@ static int optimize_to(const struct settings *settings, const char *path, const 
             result = complain_of(context, status);
         else if (!settings->json)
             printf("\nThe plan is in %s.\n", output);
+        if (status == COLLAGE_OK && !settings->json && settings->placement_out)
+            printf("The placement is in %s.\n", settings->placement_out);
     }
     collage_plan_destroy(plan);
     collage_model_destroy(model);
@@ -102,15 +122,49 @@ static int optimize_to(const struct settings *settings, const char *path, const 
 }
 
 /* `optimize m.onnx -o m.onnx` must not cost anybody a model. */
-static int check_not_model(const char *model, const char *output)
+static int check_not_model(const char *model, const char *option, const char *output)
 {
     struct stat a, b;
     if (stat(model, &a) != 0 || stat(output, &b) != 0 || a.st_dev != b.st_dev ||
         a.st_ino != b.st_ino)
         return EXIT_OK;
-    complain(command_optimize.name, "--output: '%s' is the model; give another name for the plan",
-             output);
+    complain(command_optimize.name, "--%s: '%s' is the model; give another name", option, output);
     return EXIT_BAD_INPUT;
+}
+
+static int check_outputs(const struct settings *settings, const char *model, const char *output)
+{
+    const char *placement = settings->placement_out;
+    int result = output_check(command_optimize.name, output);
+    if (result == EXIT_OK)
+        result = check_not_model(model, "output", output);
+    if (result != EXIT_OK || !placement)
+        return result;
+    if (strcmp(placement, output) == 0) {
+        complain(command_optimize.name, "--placement-out: '%s' is the plan; give another name",
+                 placement);
+        return EXIT_BAD_INPUT;
+    }
+    result = output_check(command_optimize.name, placement);
+    return result == EXIT_OK ? check_not_model(model, "placement-out", placement) : result;
+}
+
+static int search_to(const struct settings *settings, const char *path, const char *output)
+{
+    collage_optimize_options choices = { .struct_size = sizeof choices,
+                                         .backends = settings->backends,
+                                         .threads = settings->threads,
+                                         .budget_seconds = settings->budget,
+                                         .race_seconds = settings->race,
+                                         .remeasure = settings->remeasure };
+    struct pin_list pins = { .count = 0 };
+    int result = search_parse(command_optimize.name, &settings->search, &choices, &pins);
+    if (result == EXIT_OK)
+        result = check_outputs(settings, path, output);
+    if (result == EXIT_OK)
+        result = optimize_to(settings, &choices, path, output);
+    pins_free(&pins);
+    return result;
 }
 
 static int run(const void *data, const struct operands *operands)
@@ -119,17 +173,11 @@ static int run(const void *data, const struct operands *operands)
     const char *path = operands->items[0];
     char *made = settings->output ? NULL : default_output(path);
     const char *output = settings->output ? settings->output : made;
-    int result;
-    if (!output) {
+    int result = EXIT_FAILED;
+    if (output)
+        result = search_to(settings, path, output);
+    else
         complain(NULL, "out of memory");
-        result = EXIT_FAILED;
-    } else {
-        result = output_check(command_optimize.name, output);
-        if (result == EXIT_OK)
-            result = check_not_model(path, output);
-        if (result == EXIT_OK)
-            result = optimize_to(settings, path, output);
-    }
     free(made);
     return result;
 }

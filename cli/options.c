@@ -46,24 +46,44 @@ static bool set_count(const struct command *command, const struct option *option
     return true;
 }
 
-static bool set_seconds(const struct command *command, const struct option *option, void *target,
-                        const char *value)
+struct time_unit {
+    const char *suffix; /* NULL ends the list */
+    double factor;
+};
+
+/* A number and one of the units, more than 0. */
+static bool set_time(const struct command *command, const struct option *option, double *target,
+                     const char *value, const struct time_unit *units, const char *what)
 {
-    static const struct {
-        const char *suffix;
-        double seconds;
-    } units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
     char *end;
     double number = strtod(value, &end);
-    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
-        if (end == value || strcmp(end, units[k].suffix) != 0 || !isfinite(number))
+    for (; units->suffix; units++) {
+        if (end == value || strcmp(end, units->suffix) != 0 || !isfinite(number))
             continue;
         if (number <= 0)
             return bad(command, option, value, "in range", "a time of more than 0");
-        *(double *)target = number * units[k].seconds;
+        *target = number * units->factor;
         return true;
     }
-    return bad(command, option, value, "a time", "a number of seconds, or one such as 90s or 5m");
+    return bad(command, option, value, "a time", what);
+}
+
+static bool set_seconds(const struct command *command, const struct option *option, void *target,
+                        const char *value)
+{
+    static const struct time_unit units[] = { { "", 1 },     { "s", 1 },     { "m", 60 },
+                                              { "h", 3600 }, { "d", 86400 }, { NULL, 0 } };
+    return set_time(command, option, target, value, units,
+                    "a number of seconds, or one such as 90s or 5m");
+}
+
+static bool set_nanoseconds(const struct command *command, const struct option *option,
+                            void *target, const char *value)
+{
+    static const struct time_unit units[] = {
+        { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { NULL, 0 }
+    };
+    return set_time(command, option, target, value, units, "one such as 30ns, 10us or 0.01ms");
 }
 
 static bool add_to_list(const struct command *command, const struct option *option, void *target,
@@ -82,8 +102,12 @@ static bool add_to_list(const struct command *command, const struct option *opti
 typedef bool (*option_setter)(const struct command *command, const struct option *option,
                               void *target, const char *value);
 static const option_setter setters[] = {
-    [OPTION_FLAG] = set_flag,       [OPTION_TEXT] = set_text,    [OPTION_COUNT] = set_count,
-    [OPTION_SECONDS] = set_seconds, [OPTION_LIST] = add_to_list,
+    [OPTION_FLAG] = set_flag,
+    [OPTION_TEXT] = set_text,
+    [OPTION_COUNT] = set_count,
+    [OPTION_SECONDS] = set_seconds,
+    [OPTION_NANOSECONDS] = set_nanoseconds,
+    [OPTION_LIST] = add_to_list,
 };
 
 /* The option that argument names; *value: what follows in the same argument, or NULL. */

@@ -39,17 +39,43 @@ static collage_status run_steps(struct optimizer *optimizer, const optimizer_ste
     return status;
 }
 
+/* Another search than ours, to compare: by single operators, or all placements of a small graph. */
+static collage_status search(struct optimizer *optimizer, struct error *error)
+{
+    static const optimizer_step by_operators[] = {
+        optimizer_make_candidates,   optimizer_make_pins,           optimizer_measure_kernels,
+        optimizer_measure_operators, optimizer_measure_transitions, optimizer_measure_switches,
+        optimizer_place_search,      optimizer_add_alone,           optimizer_race,
+    };
+    static const optimizer_step brute[] = {
+        optimizer_make_candidates,     optimizer_make_pins,       optimizer_measure_kernels,
+        optimizer_measure_transitions, optimizer_measure_regions, optimizer_measure_switches,
+        optimizer_place_search,        optimizer_add_alone,       optimizer_race,
+    };
+    if (optimizer_is_by_operators(optimizer))
+        return run_steps(optimizer, by_operators, sizeof by_operators / sizeof *by_operators,
+                         error);
+    return run_steps(optimizer, brute, sizeof brute / sizeof *brute, error);
+}
+
 collage_status pipeline_optimize(const struct optimizer_settings *settings, struct plan **out,
                                  struct error *error)
 {
     static const optimizer_step steps[] = {
-        optimizer_make_candidates, optimizer_measure_kernels,   optimizer_measure_transitions,
-        optimizer_measure_regions, optimizer_measure_switches,  optimizer_place_mix,
-        optimizer_add_alone,       optimizer_add_regions_alone, optimizer_race,
+        optimizer_make_candidates,   optimizer_make_pins,
+        optimizer_measure_kernels,   optimizer_measure_transitions,
+        optimizer_measure_regions,   optimizer_measure_switches,
+        optimizer_place_mix,         optimizer_add_alone,
+        optimizer_add_regions_alone, optimizer_race,
     };
     struct optimizer optimizer;
-    collage_status status = optimizer_open(settings, &optimizer, error);
-    if (status == COLLAGE_OK)
+    collage_status status = optimizer_check_search(settings, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = optimizer_open(settings, &optimizer, error);
+    if (status == COLLAGE_OK && settings->search != COLLAGE_SEARCH_EXACT)
+        status = search(&optimizer, error);
+    else if (status == COLLAGE_OK)
         status = run_steps(&optimizer, steps, sizeof steps / sizeof *steps, error);
     if (status == COLLAGE_OK)
         status = optimizer_take_winner(&optimizer, out, error);

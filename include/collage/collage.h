@@ -210,6 +210,24 @@ COLLAGE_API collage_status collage_backend_describe(collage_context *context, si
 
 /* ---- optimising ---- */
 
+/* How a placement is found (docs/placement.md). All but the exact search are there to be compared
+ * with it: the plan is then what that search finds, whatever is faster in the final race. */
+typedef enum collage_search {
+    COLLAGE_SEARCH_EXACT = 0,    /* ours: the best for the measured costs, with a bound */
+    COLLAGE_SEARCH_OP_LEVEL = 1, /* the published dynamic program over single operators */
+    /* That, then the published evolutionary search: it moves groups of operators to one graph-level
+     * backend and runs each plan. */
+    COLLAGE_SEARCH_TWO_LEVEL = 2,
+    COLLAGE_SEARCH_GREEDY = 3, /* in the order of `backends`, each takes what it can */
+    COLLAGE_SEARCH_BRUTE = 4   /* tries everything; at most 12 operators */
+} collage_search;
+
+/* Operators that run on a certain backend. */
+typedef struct collage_pin {
+    const char *node;    /* the name of a node, or a glob (`*`, `?`, `[...]`) that names match */
+    const char *backend; /* of all pins that mean a node the last one holds */
+} collage_pin;
+
 typedef struct collage_optimize_options {
     size_t struct_size;
     const char *backends;  /* comma-separated names; NULL: all that are available */
@@ -217,6 +235,19 @@ typedef struct collage_optimize_options {
     double budget_seconds; /* time limit for measuring; 0: 300 */
     bool remeasure;        /* ignore stored costs (they are replaced) */
     double race_seconds;   /* for the final race; up to twice that while it is open; 0: 20 */
+    /* Appended later: a struct that ends here is taken, too. */
+    collage_search search;
+    /* Op-level, two-level: what each kernel costs beside its own time. 0: what dispatching it
+     * costs. The published search has 10000. */
+    double kernel_cost_ns;
+    uint64_t search_seed;       /* two-level: of its random numbers; 0: 64 */
+    int32_t search_generations; /* two-level: at most; 0: 100 */
+    double search_seconds;      /* two-level: time limit; 0: 300 */
+    const collage_pin *pins;    /* pin_count of them; everything else is searched */
+    size_t pin_count;
+    /* A file as collage_placement_save writes it, whole or in part: its groups become kernels of
+     * the plan. NULL: none. */
+    const char *placement;
 } collage_optimize_options;
 
 COLLAGE_API collage_status collage_optimize(collage_context *context, const collage_model *model,
@@ -231,6 +262,12 @@ COLLAGE_API collage_status collage_plan_load(collage_context *context, const cha
                                              collage_plan **plan);
 COLLAGE_API collage_status collage_plan_save(collage_context *context, const collage_model *model,
                                              const collage_plan *plan, const char *path);
+/* Writes which operator runs where as a table, in the form of the original project (CSV,
+ * docs/placement.md): the file that collage_optimize takes as `placement`. It appears whole or not
+ * at all. Since 0.1. */
+COLLAGE_API collage_status collage_placement_save(collage_context *context,
+                                                  const collage_model *model,
+                                                  const collage_plan *plan, const char *path);
 COLLAGE_API void collage_plan_destroy(collage_plan *plan);
 
 typedef enum collage_format {

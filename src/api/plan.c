@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "api/explanation.h"
 #include "api/handles.h"
 #include "api/peers.h"
+#include "plan/placement_log.h"
 #include "report/html.h"
 #include "report/report.h"
 
@@ -46,30 +48,81 @@ static collage_status wrap(struct plan *plan, collage_plan **out, struct error *
     return COLLAGE_OK;
 }
 
-collage_status collage_optimize(collage_context *context, const collage_model *model,
-                                const collage_optimize_options *options, collage_plan **out)
+/* What the caller knows of the options, the rest being defaults: they grow at their end. False if
+ * that is too little. */
+static bool take_options(const collage_optimize_options *given, collage_optimize_options *options)
 {
-    static const collage_optimize_options defaults = { .struct_size = sizeof defaults };
-    struct error *error = context_begin(context);
-    if (!options)
-        options = &defaults;
-    if (!model || !out || options->struct_size < sizeof *options)
-        return error_set(error, COLLAGE_ERROR_ARGUMENT,
-                         "collage_optimize: a pointer is NULL or struct_size is not set");
-    *out = NULL;
+    *options = (collage_optimize_options){ .struct_size = sizeof *options };
+    if (!given)
+        return true;
+    size_t known = given->struct_size < sizeof *options ? given->struct_size : sizeof *options;
+    if (known < offsetof(collage_optimize_options, search))
+        return false;
+    memcpy(options, given, known);
+    return true;
+}
+
+static collage_status check_options(const collage_optimize_options *options, struct error *error)
+{
     if (options->threads < 0 || options->threads > 4096)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "%d threads: give 1 to 4096, or 0 for all",
                          options->threads);
+    if ((unsigned)options->search > COLLAGE_SEARCH_BRUTE)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "there is no search %d",
+                         (int)options->search);
+    if (options->search_generations < 0)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "%d generations: give 1 or more, or 0 for 100",
+                         options->search_generations);
+    if (!(options->kernel_cost_ns >= 0 && isfinite(options->kernel_cost_ns)))
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "a kernel cannot cost %g ns",
+                         options->kernel_cost_ns);
+    if (options->pin_count && !options->pins)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_optimize: pins is NULL");
+    for (size_t k = 0; k < options->pin_count; k++)
+        if (!options->pins[k].node || !options->pins[k].backend)
+            return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                             "collage_optimize: pin %zu has no node or no backend", k);
+    return COLLAGE_OK;
+}
+
+/* What is not given stays at the default. */
+static void set_search(const collage_optimize_options *options, struct optimizer_settings *settings)
+{
+    settings->search = options->search;
+    settings->kernel_cost_ns = options->kernel_cost_ns;
+    settings->search_seed = options->search_seed ? options->search_seed : 64;
+    settings->search_generations =
+        options->search_generations ? (uint32_t)options->search_generations : 100;
+    settings->search_seconds = options->search_seconds > 0 ? options->search_seconds : 300;
+    settings->pins = options->pins;
+    settings->pin_count = options->pin_count;
+    settings->placement_path = options->placement;
+}
+
+collage_status collage_optimize(collage_context *context, const collage_model *model,
+                                const collage_optimize_options *options, collage_plan **out)
+{
+    struct error *error = context_begin(context);
+    collage_optimize_options own;
+    if (!model || !out || !take_options(options, &own))
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "collage_optimize: a pointer is NULL or struct_size is not set");
+    *out = NULL;
+    collage_status status = check_options(&own, error);
+    if (status != COLLAGE_OK)
+        return status;
     struct optimizer_settings settings = settings_of(context, model);
-    settings.backends = options->backends;
-    settings.threads = options->threads;
-    settings.remeasure = options->remeasure;
-    if (options->budget_seconds > 0)
-        settings.budget_seconds = options->budget_seconds;
-    if (options->race_seconds > 0)
-        settings.race_seconds = options->race_seconds;
+    settings.backends = own.backends;
+    settings.threads = own.threads;
+    settings.remeasure = own.remeasure;
+    if (own.budget_seconds > 0)
+        settings.budget_seconds = own.budget_seconds;
+    if (own.race_seconds > 0)
+        settings.race_seconds = own.race_seconds;
+    set_search(&own, &settings);
     struct plan *plan;
-    collage_status status = pipeline_optimize(&settings, &plan, error);
+    status = pipeline_optimize(&settings, &plan, error);
     if (status != COLLAGE_OK)
         return status;
     return wrap(plan, out, error);
@@ -154,6 +207,21 @@ collage_status collage_plan_save(collage_context *context, const collage_model *
     if (!model || !plan || !path)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_plan_save: a pointer is NULL");
     return plan_save(plan->plan, model->graph, path, error);
+}
+
+collage_status collage_placement_save(collage_context *context, const collage_model *model,
+                                      const collage_plan *plan, const char *path)
+{
+    struct error *error = context_begin(context);
+    if (!model || !plan || !path)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "collage_placement_save: a pointer is NULL");
+    struct text text = { 0 };
+    collage_status status = placement_log_write(plan->plan, model->graph, &text, error);
+    if (status == COLLAGE_OK)
+        status = file_write(path, text.bytes, text.count, error);
+    text_free(&text);
+    return status;
 }
 
 collage_status hand_over(const struct text *text, collage_write_fn write, void *user,

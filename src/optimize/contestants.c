@@ -107,8 +107,8 @@ static bool is_contestant(const struct optimizer *optimizer, const struct plan *
     return false;
 }
 
-static collage_status add_mix(struct optimizer *optimizer, const char *name, struct plan *plan,
-                              struct error *error)
+collage_status optimizer_add_mix(struct optimizer *optimizer, const char *name, struct plan *plan,
+                                 struct error *error)
 {
     return add_contestant(optimizer, name, "", plan, UINT32_MAX, PROOF_FASTER, error);
 }
@@ -148,7 +148,7 @@ static collage_status place_pair(struct optimizer *optimizer, uint32_t a, uint32
     bool wanted = !is_contestant(optimizer, plan) &&
                   plan->predicted_ns <= promising * optimizer->plans[0]->predicted_ns;
     if (wanted)
-        status = add_mix(optimizer, name, plan, error);
+        status = optimizer_add_mix(optimizer, name, plan, error);
     if (!wanted || status != COLLAGE_OK)
         plan_destroy(plan);
     return status;
@@ -238,7 +238,7 @@ collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *er
     if (status == COLLAGE_OK)
         status = prove(optimizer, &plan, error);
     if (status == COLLAGE_OK)
-        status = add_mix(optimizer, "mix", plan, error);
+        status = optimizer_add_mix(optimizer, "mix", plan, error);
     if (status != COLLAGE_OK)
         plan_destroy(plan);
     if (status == COLLAGE_OK)
@@ -281,6 +281,14 @@ static bool backend_takes_whole(const struct optimizer *optimizer, uint32_t back
     return false;
 }
 
+/* The best placement on all libraries, or what another search made of them. */
+static bool is_mix(const struct optimizer *optimizer, size_t contestant)
+{
+    const char *name = optimizer->names[contestant];
+    return strcmp(name, "mix") == 0 ||
+           strcmp(name, optimizer_search_name(optimizer->settings.search)) == 0;
+}
+
 /* The library's best placement, the reference filling its holes. Not being able to is no error. */
 static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backend,
                                      const char *name, enum proof proof, struct error *error)
@@ -294,7 +302,7 @@ static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backe
             plan_destroy(plan);
             optimizer->notes[k] = "one library is the best mix";
             optimizer->proofs[k] = proof;
-            if (strcmp(optimizer->names[k], "mix") == 0)
+            if (is_mix(optimizer, k))
                 optimizer->notes[k] = arena_format(optimizer->arena, "the mix is %s alone", name);
             return optimizer->notes[k] ? COLLAGE_OK : error_memory(error);
         }

@@ -147,6 +147,33 @@ collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id,
                                                                   : error_memory(error);
 }
 
+/* Searches by single operators have no use for regions, unless they are pinned. */
+static bool is_wanted(const struct optimizer *optimizer, const struct candidate *candidate)
+{
+    const struct pins *pins = optimizer->pins;
+    if (pins && !pins_allow(pins, candidate))
+        return false;
+    if (!optimizer_is_by_operators(optimizer) || candidate->region.node_count == 1)
+        return true;
+    enum rank rank = rank_of(optimizer, candidate);
+    /* What the whole takes tells the two-level search which library to move groups to. */
+    bool useless = rank == RANK_REGION ||
+                   (rank == RANK_WHOLE && optimizer->settings.search != COLLAGE_SEARCH_TWO_LEVEL);
+    return !useless || (pins && pins_name(pins, candidate));
+}
+
+/* Can the search choose the candidate for this node, whatever it chooses for others? */
+static bool counts_as_cover(const struct optimizer *optimizer, const struct candidate *candidate)
+{
+    bool alone = candidate->region.node_count == 1;
+    if (optimizer->pins && pins_name(optimizer->pins, candidate))
+        return true;
+    if (optimizer->settings.search == COLLAGE_SEARCH_GREEDY)
+        return alone; /* it does not look back */
+    return alone || !optimizer_is_by_operators(optimizer) ||
+           rank_of(optimizer, candidate) == RANK_OP_LEVEL;
+}
+
 /* Does a measured candidate of an op-level library (other than the reference), or any, cover the
  * node? */
 static bool node_is_covered(const struct optimizer *optimizer, node_id node, bool op_level_only)
@@ -154,7 +181,8 @@ static bool node_is_covered(const struct optimizer *optimizer, node_id node, boo
     const struct candidate_set *set = optimizer->set;
     for (size_t c = 0; c < set->count; c++) {
         const struct candidate *candidate = &set->items[c];
-        if (candidate->cost.state != COST_MEASURED || candidate->backend == REGISTRY_REFERENCE)
+        if (candidate->cost.state != COST_MEASURED || candidate->backend == REGISTRY_REFERENCE ||
+            !counts_as_cover(optimizer, candidate))
             continue;
         const collage_backend_api *api = set->registry->entries[candidate->backend].api;
         if (op_level_only && api->kind != COLLAGE_OP_LEVEL)
@@ -191,12 +219,32 @@ static collage_status list_jobs(struct optimizer *optimizer, enum rank first, en
         const struct candidate *candidate = &set->items[id];
         enum rank rank = rank_of(optimizer, candidate);
         if (candidate->cost.state == COST_UNKNOWN && optimizer->enabled[candidate->backend] &&
-            rank >= first && rank <= last)
+            rank >= first && rank <= last && is_wanted(optimizer, candidate))
             jobs[(*count)++] = (struct job){ id, rank, candidate->region.node_count };
     }
     qsort(jobs, *count, sizeof *jobs, compare_jobs);
     *out = jobs;
     return COLLAGE_OK;
+}
+
+/* Nothing measured so far covers some pinned node of it: without it there may be no placement. */
+static bool is_demanded(const struct optimizer *optimizer, const struct candidate *candidate)
+{
+    const struct candidate_set *set = optimizer->set;
+    const struct pins *pins = optimizer->pins;
+    for (uint32_t n = 0; pins && n < candidate->region.node_count; n++) {
+        node_id node = candidate->region.nodes[n];
+        bool covered = !pins_hold(pins, node);
+        for (size_t c = 0; c < set->count && !covered; c++) {
+            const struct candidate *other = &set->items[c];
+            for (uint32_t k = 0; k < other->region.node_count && !covered; k++)
+                covered = other->region.nodes[k] == node && other->cost.state == COST_MEASURED &&
+                          pins_allow(pins, other);
+        }
+        if (!covered)
+            return true;
+    }
+    return false;
 }
 
 /* Could the backend take the node, and is it not known what that costs? */
@@ -219,12 +267,12 @@ static bool lacks_costs(const struct optimizer *optimizer, node_id node, uint32_
 }
 
 /* Until when it may be measured. What lets an op-level library run alone may take the whole budget:
- * no plan may be slower than a library alone. Without the reference for what nobody else takes
- * there is no plan at all: no budget for it. */
+ * no plan may be slower than a library alone. Without the reference for what nobody else takes, and
+ * without what is pinned, there is no plan at all: no budget for these. */
 static uint64_t deadline_of(const struct optimizer *optimizer, const struct job *job)
 {
     const struct candidate *candidate = &optimizer->set->items[job->id];
-    if (job->rank == RANK_REFERENCE)
+    if (job->rank == RANK_REFERENCE || is_demanded(optimizer, candidate))
         return UINT64_MAX;
     bool needed = job->rank == RANK_OP_LEVEL && job->size == 1 &&
                   clock_ns() > optimizer->look_deadline_ns &&
@@ -244,7 +292,7 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
     if (status != COLLAGE_OK)
         return status;
     if (cost.state == COST_UNKNOWN && job->rank >= RANK_REGION &&
-        !worth_measuring(worth, candidate)) {
+        !worth_measuring(worth, candidate) && !is_demanded(optimizer, candidate)) {
         optimizer->counts.not_worth++;
         return COLLAGE_OK;
     }
@@ -288,7 +336,7 @@ static collage_status measure_ranks(struct optimizer *optimizer, enum rank first
     size_t begin = 0;
     for (size_t k = 0; k < count && status == COLLAGE_OK; k++) {
         const struct candidate *candidate = &optimizer->set->items[jobs[k].id];
-        if (begins_wave(jobs, k, begin)) {
+        if (!optimizer_is_by_operators(optimizer) && begins_wave(jobs, k, begin)) {
             begin = k;
             worth_free(&worth);
             status = worth_create(optimizer, &worth, error);
@@ -318,7 +366,19 @@ collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct err
     uint64_t now = clock_ns();
     optimizer->deadline_ns = now + (uint64_t)budget_ns(optimizer);
     optimizer->look_deadline_ns = now + (uint64_t)(kernels_end * budget_ns(optimizer));
-    return measure_ranks(optimizer, RANK_WHOLE, RANK_REFERENCE, error);
+    /* Searches by single operators see what the reference must do once they have all others. */
+    bool by_operators = optimizer_is_by_operators(optimizer);
+    return measure_ranks(optimizer, RANK_WHOLE, by_operators ? RANK_OP_LEVEL : RANK_REFERENCE,
+                         error);
+}
+
+collage_status optimizer_measure_operators(struct optimizer *optimizer, struct error *error)
+{
+    optimizer->look_deadline_ns = optimizer->deadline_ns;
+    collage_status status = measure_ranks(optimizer, RANK_REGION, RANK_SINGLE, error);
+    if (status != COLLAGE_OK)
+        return status;
+    return measure_ranks(optimizer, RANK_REFERENCE, RANK_REFERENCE, error);
 }
 
 collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error *error)

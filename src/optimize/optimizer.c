@@ -162,6 +162,8 @@ void optimizer_close(struct optimizer *optimizer)
     for (size_t k = 0; k < optimizer->contestant_count; k++)
         plan_destroy(optimizer->plans[k]);
     memory_free(optimizer->transitions);
+    memory_free(optimizer->convergence);
+    pins_destroy(optimizer->pins);
     worker_destroy(optimizer->worker);
     oracle_destroy(optimizer->oracle);
     candidate_set_destroy(optimizer->set);
@@ -216,5 +218,6 @@ struct place_problem optimizer_problem(const struct optimizer *optimizer, const 
                                    .transitions = optimizer->transitions,
                                    .transition_count = optimizer->transition_count,
                                    .switch_ns = optimizer->switch_ns,
-                                   .step_ns = 30.0 };
+                                   .step_ns = 30.0,
+                                   .pins = optimizer->pins };
 }

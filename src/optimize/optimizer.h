@@ -27,6 +27,14 @@ struct optimizer_settings {
     bool race_anew;           /* even if this very race was run before */
     const struct peer *peers; /* who else takes part in it; borrowed */
     size_t peer_count;
+    collage_search search;
+    double kernel_cost_ns; /* op-level, two-level: added for each kernel; 0: the dispatch cost */
+    uint64_t search_seed;  /* two-level, as the two below */
+    uint32_t search_generations;
+    double search_seconds;
+    const collage_pin *pins; /* borrowed; node and backend are not NULL */
+    size_t pin_count;
+    const char *placement_path; /* of a placement to hold to; NULL: none */
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;
@@ -39,6 +47,10 @@ struct optimizer_counts {
     size_t unmeasured, not_worth; /* for want of time; of hope */
     size_t transitions, regions_merged, rounds, states, solves;
     double reference_seconds, measure_seconds, place_seconds, race_seconds;
+    /* Of the two-level search: generations; plans measured end to end; groups that could be moved;
+     * what it took. */
+    size_t generations, individuals, groups;
+    double search_seconds;
 };
 
 /* What a contestant must show in the race to become the plan, against the best of those below it:
@@ -66,6 +78,9 @@ struct optimizer {
     size_t transition_count, transition_capacity;
     double *switch_ns;
     struct key_table *known; /* costs by key, of this run */
+    struct pins *pins;       /* NULL: none */
+    double *convergence;     /* of the two-level search: the best so far after each generation */
+    size_t convergence_capacity;
     /* The final race, one element each: the mix or a given plan, and two for each library. */
     struct contestant *contestants;
     struct plan **plans; /* what is ours: NULL for libraries alone and for given plans */
@@ -75,6 +90,9 @@ struct optimizer {
     struct optimizer_counts counts;
 };
 
+/* COLLAGE_ERROR_ARGUMENT if the model is too large for the search of the settings. */
+collage_status optimizer_check_search(const struct optimizer_settings *settings,
+                                      struct error *error);
 /* The names of `backends` must be known; opens the cost store; starts a worker; asks every library
  * for its version. */
 collage_status optimizer_open(const struct optimizer_settings *settings,
@@ -82,6 +100,9 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
 void optimizer_close(struct optimizer *optimizer);
 
 collage_status optimizer_make_candidates(struct optimizer *optimizer, struct error *error);
+/* What the settings pin, and the candidates that pinned groups are. COLLAGE_ERROR_ARGUMENT or
+ * _FORMAT if that cannot be. */
+collage_status optimizer_make_pins(struct optimizer *optimizer, struct error *error);
 /* Candidates without a cost: from the store, else measured, the most useful first, until their part
  * of the budget is spent. Kernels: the whole graph on each graph-level library, op-level kernels,
  * and the reference where nobody else can. Regions: all else on graph-level libraries. */
@@ -89,6 +110,9 @@ collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct err
 /* Kernels from the store; measured only if some op-level library alone could not be placed else. */
 collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_measure_regions(struct optimizer *optimizer, struct error *error);
+/* For searches by single operators: those of graph-level libraries, and pinned groups, whether they
+ * promise anything or not; all of the budget. */
+collage_status optimizer_measure_operators(struct optimizer *optimizer, struct error *error);
 /* Regions that were added meanwhile: all of the budget that is left. */
 collage_status optimizer_measure_merged(struct optimizer *optimizer, struct error *error);
 /* Single-operator mode: each candidate that covers the node, the smallest first, from the store or
@@ -102,6 +126,9 @@ collage_status optimizer_measure_switches(struct optimizer *optimizer, struct er
 /* Places on all enabled backends; merges neighbouring regions, measures, places again until nothing
  * improves; adds the plan to the contestants as "mix". */
 collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error);
+/* Places by the search of the settings, which is not the exact one; adds the plan to the
+ * contestants, as the first. */
+collage_status optimizer_place_search(struct optimizer *optimizer, struct error *error);
 /* Adds each library alone: its own session (graph-level), or the best placement on it (op-level).
  */
 collage_status optimizer_add_alone(struct optimizer *optimizer, struct error *error);
@@ -122,7 +149,8 @@ collage_status optimizer_make_standalone(struct optimizer *optimizer, uint32_t b
 collage_status optimizer_add_peers(struct optimizer *optimizer, struct error *error);
 /* Races the contestants. */
 collage_status optimizer_race(struct optimizer *optimizer, struct error *error);
-/* The fastest contestant that is a plan, with all results and the evidence; the caller's. */
+/* The fastest contestant that is a plan, with all results and the evidence; the caller's. If a
+ * search other than the exact one was asked for, its plan, however fast. */
 collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **out,
                                      struct error *error);
 /* Fills plan->results from the race, relative to contestant `chosen`. */
@@ -155,7 +183,14 @@ collage_status optimizer_need_reference(struct optimizer *optimizer, struct erro
 collage_status optimizer_need_worker(struct optimizer *optimizer, struct error *error);
 struct worker_setup optimizer_worker_setup(const struct optimizer *optimizer);
 
-/* Internal to optimize/: the placement problem as it stands, over these backends. */
+/* Internal to optimize/: "exact", "op-level", ... */
+const char *optimizer_search_name(collage_search search);
+/* Does the search choose among single operators (and patterns), not regions? */
+bool optimizer_is_by_operators(const struct optimizer *optimizer);
+/* Adds a plan of several libraries to the contestants, which own it from then on. */
+collage_status optimizer_add_mix(struct optimizer *optimizer, const char *name, struct plan *plan,
+                                 struct error *error);
+/* The placement problem as it stands, over these backends. */
 struct place_problem optimizer_problem(const struct optimizer *optimizer, const bool *enabled);
 /* Measures again what matters for a placement's choice and is not settled: the chosen candidates
  * and those hardly dearer for the same nodes, until `passes` measurements in a row found no lower

@@ -93,7 +93,8 @@ static collage_status run_race(struct optimizer *optimizer, struct error *error)
                                       .user = optimizer };
     status = race_run(&setup, settings->registry, optimizer->contestants,
                       optimizer->contestant_count, &rules, error);
-    if (status == COLLAGE_OK && !settings->race_anew && settings->race_seconds >= worth_profiling)
+    if (status == COLLAGE_OK && !settings->race_anew && settings->search == COLLAGE_SEARCH_EXACT &&
+        settings->race_seconds >= worth_profiling)
         status = optimizer_run_heats(optimizer, &setup, error);
     optimizer->counts.race_seconds = (double)(clock_ns() - start) * 1e-9;
     return status;

@@ -80,13 +80,14 @@ collage_status optimizer_write_results(struct optimizer *optimizer, size_t chose
     return COLLAGE_OK;
 }
 
-/* Can the contestant be the plan? A library alone can if a region of ours holds the whole model. */
+/* Can the contestant be the plan? A library alone can if a region of ours holds the whole model and
+ * nothing is pinned: its session does what it likes. */
 static collage_status become_plan(struct optimizer *optimizer, size_t index, bool *can,
                                   struct error *error)
 {
     struct plan *plan = optimizer->plans[index];
     collage_status status = COLLAGE_OK;
-    if (!plan && finished(&optimizer->contestants[index]))
+    if (!plan && !optimizer->pins && finished(&optimizer->contestants[index]))
         status = optimizer_make_standalone(optimizer, optimizer->contestants[index].backend, &plan,
                                            error);
     optimizer->plans[index] = plan;
@@ -174,20 +175,58 @@ static json_t *list_failures(const struct optimizer *optimizer)
     return list;
 }
 
+/* JSON has no infinity. */
+static double finite_or_zero(double value)
+{
+    return isfinite(value) ? value : 0;
+}
+
+/* How the placement was found, unless by the exact search without pins: false if out of memory. */
+static bool add_search(const struct optimizer *optimizer, json_t *evidence)
+{
+    const struct optimizer_settings *settings = &optimizer->settings;
+    const struct optimizer_counts *c = &optimizer->counts;
+    bool ok = true;
+    if (optimizer->pins)
+        ok = json_object_set_new(evidence, "pinned",
+                                 json_integer((json_int_t)pins_count(optimizer->pins))) == 0;
+    if (settings->search == COLLAGE_SEARCH_EXACT)
+        return ok;
+    ok = ok && json_object_set_new(evidence, "search",
+                                   json_string(optimizer_search_name(settings->search))) == 0;
+    if (settings->kernel_cost_ns > 0)
+        ok = ok && json_object_set_new(evidence, "kernel_cost_ns",
+                                       json_real(settings->kernel_cost_ns)) == 0;
+    if (settings->search != COLLAGE_SEARCH_TWO_LEVEL)
+        return ok;
+    json_t *best = json_array();
+    for (size_t k = 0; k < c->generations && ok; k++)
+        ok = json_array_append_new(best, json_real(finite_or_zero(optimizer->convergence[k]))) == 0;
+    json_t *facts =
+        json_pack("{s:I,s:I,s:I,s:f,s:I,s:o}", "groups", (json_int_t)c->groups, "generations",
+                  (json_int_t)c->generations, "measured", (json_int_t)c->individuals, "seconds",
+                  c->search_seconds, "seed", (json_int_t)settings->search_seed, "best_ns", best);
+    return json_object_set_new(evidence, "evolution", facts) == 0 && ok;
+}
+
 static json_t *make_evidence(const struct optimizer *optimizer)
 {
     const struct optimizer_counts *c = &optimizer->counts;
     json_t *failures = list_failures(optimizer);
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
-                     "candidates", (json_int_t)c->candidates, "keys", (json_int_t)c->keys,
-                     "measured", (json_int_t)c->measured, "reused", (json_int_t)c->reused, "failed",
-                     (json_int_t)c->failed, "unmeasured", (json_int_t)c->unmeasured, "not_worth",
-                     (json_int_t)c->not_worth, "confirmed", (json_int_t)c->confirmed, "transitions",
-                     (json_int_t)c->transitions, "regions_merged", (json_int_t)c->regions_merged,
-                     "rounds", (json_int_t)c->rounds, "states", (json_int_t)c->states, "solves",
-                     (json_int_t)c->solves, "reference_seconds", c->reference_seconds,
-                     "measure_seconds", c->measure_seconds, "place_seconds", c->place_seconds,
-                     "race_seconds", c->race_seconds, "failures", failures);
+    json_t *evidence = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}", "candidates",
+        (json_int_t)c->candidates, "keys", (json_int_t)c->keys, "measured", (json_int_t)c->measured,
+        "reused", (json_int_t)c->reused, "failed", (json_int_t)c->failed, "unmeasured",
+        (json_int_t)c->unmeasured, "not_worth", (json_int_t)c->not_worth, "confirmed",
+        (json_int_t)c->confirmed, "transitions", (json_int_t)c->transitions, "regions_merged",
+        (json_int_t)c->regions_merged, "rounds", (json_int_t)c->rounds, "states",
+        (json_int_t)c->states, "solves", (json_int_t)c->solves, "reference_seconds",
+        c->reference_seconds, "measure_seconds", c->measure_seconds, "place_seconds",
+        c->place_seconds, "race_seconds", c->race_seconds, "failures", failures);
+    if (evidence && add_search(optimizer, evidence))
+        return evidence;
+    json_decref(evidence);
+    return NULL;
 }
 
 static collage_status copy_origin(const struct optimizer *optimizer, struct plan *plan,
@@ -211,11 +250,20 @@ static collage_status copy_origin(const struct optimizer *optimizer, struct plan
     return plan->evidence ? COLLAGE_OK : error_memory(error);
 }
 
+/* Whoever asks for another search wants to see what it finds, whatever beats it. */
+static collage_status choose(struct optimizer *optimizer, size_t *winner, struct error *error)
+{
+    if (optimizer->settings.search == COLLAGE_SEARCH_EXACT)
+        return optimizer_find_winner(optimizer, PROOF_FASTER, winner, error);
+    *winner = optimizer->contestant_count && finished(&optimizer->contestants[0]) ? 0 : SIZE_MAX;
+    return COLLAGE_OK;
+}
+
 collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **out,
                                      struct error *error)
 {
     size_t winner;
-    collage_status status = optimizer_find_winner(optimizer, PROOF_FASTER, &winner, error);
+    collage_status status = choose(optimizer, &winner, error);
     if (status != COLLAGE_OK)
         return status;
     if (winner == SIZE_MAX) {

@@ -10,7 +10,7 @@
 #include "place/options.h"
 #include "tensor/layout.h"
 
-enum { BRUTE_NODES = 12 };
+enum { BRUTE_NODES = PLACE_BRUTE_NODES };
 
 struct brute {
     const struct place_problem *problem;

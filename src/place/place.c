@@ -13,7 +13,8 @@ static bool is_cost(double cost)
 bool place_is_usable(const struct place_problem *problem, const struct candidate *candidate)
 {
     return candidate->cost.state == COST_MEASURED && is_cost(candidate->cost.cost_ns) &&
-           (candidate->view || problem->enabled[candidate->backend]);
+           (candidate->view || problem->enabled[candidate->backend]) &&
+           (!problem->pins || pins_allow(problem->pins, candidate));
 }
 
 bool place_is_usable_transition(const struct place_problem *problem,
@@ -47,6 +48,9 @@ collage_status place_fail(const struct place_problem *problem, node_id stuck, st
         bare++;
     memory_free(covered);
     node_id node = bare < graph->node_count ? bare : stuck;
+    if (node == bare && problem->pins && pins_hold(problem->pins, node))
+        return pins_fail(problem->pins, set, problem->enabled, node, COLLAGE_ERROR_UNSUPPORTED,
+                         error);
     const struct node *named = &graph->nodes[node];
     return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
                      node == bare ? "node '%s' (%s): no backend has a working kernel for it"

@@ -8,6 +8,7 @@
 #define COLLAGE_PLACE_PLACE_H
 
 #include "pattern/candidate.h"
+#include "place/pins.h"
 
 /* Conversions of one value: from a layout to another, at a cost, on a backend. Only measured,
  * successful ones. */
@@ -30,6 +31,7 @@ struct place_problem {
     /* States kept at each level (more only if no placement is found otherwise); 0: what takes
      * seconds, at most 20000. */
     size_t state_limit;
+    const struct pins *pins; /* what the user has decided; NULL: nothing */
 };
 
 struct placement {
@@ -46,8 +48,9 @@ struct placement {
  * placement. */
 collage_status place_dynamic(const struct place_problem *problem, struct placement *out,
                              struct error *error);
+enum { PLACE_BRUTE_NODES = 12 }; /* more are an error */
 collage_status place_brute(const struct place_problem *problem, struct placement *out,
-                           struct error *error); /* <= 12 nodes */
+                           struct error *error);
 /* Within what the arithmetic of bounds can tell (a millionth). */
 bool placement_is_optimal(const struct placement *placement);
 
@@ -64,6 +67,20 @@ struct place_limits {
  */
 collage_status place_exact(const struct place_problem *problem, const struct place_limits *limits,
                            struct placement *out, struct error *error);
+
+/*
+ * The published dynamic program over frontiers (frontier.c, docs/placement.md): the costs of
+ * kernels add up, with kernel_ns for each (0: step_ns), and nothing else counts while it searches.
+ * Graph-level backends take part with single operators and pinned groups. The placement's cost is
+ * by the rules of place_exact.
+ */
+collage_status place_op_level(const struct place_problem *problem, double kernel_ns,
+                              struct placement *out, struct error *error);
+/* order: `count` backends, the most preferred first. Each takes what it can of what those before it
+ * left, its largest patterns first; graph-level ones single operators and pinned groups. No cost
+ * decides between backends. */
+collage_status place_greedy(const struct place_problem *problem, const uint32_t *order,
+                            uint32_t count, struct placement *out, struct error *error);
 void placement_free(struct placement *placement);
 
 #endif

@@ -203,6 +203,29 @@ void report_bound_text(const struct plan *plan, struct text *out)
         text_string(out, "not proved optimal for the measured costs");
 }
 
+/* How the placement was found, unless by the exact search and with nothing pinned. */
+static void put_search(const struct plan *plan, struct text *out)
+{
+    const char *search = json_string_value(json_object_get(plan->evidence, "search"));
+    const json_t *evolution = json_object_get(plan->evidence, "evolution");
+    json_int_t pinned = json_integer_value(json_object_get(plan->evidence, "pinned"));
+    if (!search && pinned <= 0)
+        return;
+    text_string(out, "  placed by the ");
+    report_put(out, search ? search : "exact", 0);
+    text_string(out, " search");
+    if (evolution)
+        text_format(out,
+                    " (%" JSON_INTEGER_FORMAT " plans run end to end in %" JSON_INTEGER_FORMAT
+                    " generations)",
+                    json_integer_value(json_object_get(evolution, "measured")),
+                    json_integer_value(json_object_get(evolution, "generations")));
+    if (pinned > 0)
+        text_format(out, "; %" JSON_INTEGER_FORMAT " node%s pinned", pinned,
+                    pinned == 1 ? "" : "s");
+    text_string(out, "\n");
+}
+
 collage_status report_placement_text(const struct graph *graph, const struct plan *plan,
                                      struct text *out, struct error *error)
 {
@@ -215,6 +238,7 @@ collage_status report_placement_text(const struct graph *graph, const struct pla
     collage_status status = put_placement(graph, plan, out, error);
     if (status != COLLAGE_OK)
         return status;
+    put_search(plan, out);
     text_format(out, "  activations: %.1f MiB; ", (double)plan->arena_bytes / (1 << 20));
     report_bound_text(plan, out);
     text_string(out, "\n\n");

@@ -33,6 +33,35 @@ for value in x input input= =1x2 input=1x input=1xx2 input=x1 input=1x-2 input=0
     bad "--shape" optimize m.onnx --shape "$value"
     bad "--shape" inspect m.onnx --shape="$value"
 done
+for value in x op_level Exact exact, ''; do
+    bad "--search" optimize m.onnx --search "$value"
+done
+for value in x 0ns -1us 5 5m inf nan '' 5mss; do
+    bad "--kernel-cost" optimize m.onnx --search op-level --kernel-cost "$value"
+done
+for value in x 0 -5 5q ''; do
+    bad "--search-time" optimize m.onnx --search two-level --search-time "$value"
+    bad "--search-generations" optimize m.onnx --search two-level --search-generations "$value"
+    bad "--search-seed" optimize m.onnx --search two-level --search-seed "$value"
+done
+bad "--kernel-cost" optimize m.onnx --kernel-cost 0.01ms
+for search in exact greedy brute; do
+    bad "--kernel-cost" optimize m.onnx --search $search --kernel-cost 0.01ms
+done
+for search in exact op-level greedy brute; do
+    bad "--search-time" optimize m.onnx --search $search --search-time 5
+    bad "--search-generations" optimize m.onnx --search $search --search-generations 5
+    bad "--search-seed" optimize m.onnx --search $search --search-seed 5
+done
+for value in x = node= =onednn ''; do
+    bad "--place" optimize m.onnx --place "$value"
+    bad "--place" optimize m.onnx --place a=reference --place="$value"
+done
+bad "more than 64" optimize m.onnx $(yes -- '--place i=reference' | head -65)
+bad "--placement" optimize m.onnx --placement ''
+bad "no-folder/x.csv" optimize m.onnx --placement-out no-folder/x.csv
+bad "is the model" optimize m.onnx --placement-out m.onnx
+bad "is the plan" optimize m.onnx -o p.json --placement-out p.json
 bad "--output" optimize m.onnx --output
 bad "--output" optimize m.onnx -o ''
 bad "--json" optimize m.onnx --json=yes

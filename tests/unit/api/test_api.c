@@ -365,6 +365,19 @@ static void test_bad_arguments_have_messages(void **state)
     how = (collage_optimize_options){ .struct_size = sizeof how, .threads = -1 };
     assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
                      COLLAGE_ERROR_ARGUMENT);
+    how = (collage_optimize_options){ .struct_size = sizeof how, .search = (collage_search)99 };
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_context_message(fixture->context), "99"));
+    how = (collage_optimize_options){ .struct_size = sizeof how, .pin_count = 1 };
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    const collage_pin pin = { "nosuch", "reference" };
+    how.backends = "reference";
+    how.pins = &pin;
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_context_message(fixture->context), "'nosuch'"));
     collage_model *model = NULL;
     assert_int_equal(collage_model_load(fixture->context, "/nonexistent.onnx", NULL, 0, &model),
                      COLLAGE_ERROR_IO);
@@ -382,6 +395,43 @@ static void test_bad_arguments_have_messages(void **state)
     assert_int_equal(collage_tensor_write(fixture->context, plan_path, &empty),
                      COLLAGE_ERROR_ARGUMENT);
     assert_int_equal(collage_context_create(NULL, NULL), COLLAGE_ERROR_ARGUMENT);
+}
+
+/* Options grow at their end: what a caller does not know yet is not looked at. */
+static void test_older_options_are_taken(void **state)
+{
+    struct fixture *fixture = *state;
+    collage_plan *plan = NULL;
+    collage_optimize_options how = { .struct_size = offsetof(collage_optimize_options, search),
+                                     .backends = "onednnn",
+                                     .search = (collage_search)99 };
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_context_message(fixture->context), "onednnn"));
+    how.struct_size--;
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_context_message(fixture->context), "struct_size"));
+}
+
+static void test_a_placement_is_kept(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[512];
+    collage_plan *plan;
+    snprintf(path, sizeof path, "%s/placement.csv", folder);
+    check(fixture, collage_placement_save(fixture->context, fixture->model, fixture->plan, path));
+    collage_optimize_options how = { .struct_size = sizeof how,
+                                     .threads = 1,
+                                     .backends = "reference",
+                                     .race_seconds = 1,
+                                     .search = COLLAGE_SEARCH_OP_LEVEL,
+                                     .placement = path };
+    check(fixture, collage_optimize(fixture->context, fixture->model, &how, &plan));
+    assert_int_equal(evidence(fixture, plan, "pinned"), 10); /* all nodes */
+    collage_plan_destroy(plan);
+    assert_int_equal(collage_placement_save(fixture->context, fixture->model, fixture->plan, NULL),
+                     COLLAGE_ERROR_ARGUMENT);
 }
 
 static void test_profile_has_every_step(void **state)
@@ -421,6 +471,8 @@ int main(void)
         cmocka_unit_test(test_second_run_measures_nothing),
         cmocka_unit_test(test_a_damaged_cost_store_is_reported),
         cmocka_unit_test(test_bad_arguments_have_messages),
+        cmocka_unit_test(test_older_options_are_taken),
+        cmocka_unit_test(test_a_placement_is_kept),
         cmocka_unit_test(test_profile_has_every_step),
     };
     return cmocka_run_group_tests(tests, make_fixture, drop_fixture);
