@@ -9,7 +9,7 @@ struct settings {
     double seconds;
     const char *peers;
     struct option_list shapes;
-    bool json, quiet;
+    bool ablate, json, quiet;
 };
 
 static const struct option options[] = {
@@ -20,6 +20,9 @@ static const struct option options[] = {
     { "peers", 'p', OPTION_TEXT, "LIST",
       "others that take part: names such as torch,tvm, or all, or programs",
       offsetof(struct settings, peers) },
+    { "ablate", 0, OPTION_FLAG, NULL,
+      "of a model: the speed with 1, 2, ... libraries, one more at a time",
+      offsetof(struct settings, ablate) },
     SHAPE_OPTION(struct settings),
     { "json", 0, OPTION_FLAG, NULL, "print one JSON array, an object for each",
       offsetof(struct settings, json) },
@@ -82,6 +85,35 @@ static int bench(collage_context *context, const struct settings *settings, cons
     return result;
 }
 
+/* The costs come from the store as far as it has them; the libraries then join one by one. */
+static int ablate(collage_context *context, const struct settings *settings, const char *path,
+                  struct progress *progress, FILE *out)
+{
+    bool is_plan;
+    collage_model *model = NULL;
+    int result = file_is_plan(command_bench.name, path, &is_plan);
+    if (result == EXIT_OK && is_plan) {
+        complain(command_bench.name,
+                 "--ablate goes with a model, but '%s' is a plan, which has its libraries", path);
+        return EXIT_BAD_INPUT;
+    }
+    if (result == EXIT_OK)
+        result = load_model(context, command_bench.name, path, &settings->shapes, &model);
+    if (result == EXIT_OK) {
+        const collage_ablate_options choices = { .struct_size = sizeof choices,
+                                                 .threads = settings->threads,
+                                                 .seconds = settings->seconds };
+        collage_status status = collage_ablate(
+            context, model, &choices, settings->json ? COLLAGE_FORMAT_JSON : COLLAGE_FORMAT_TEXT,
+            write_to_file, out);
+        progress_erase(progress);
+        if (status != COLLAGE_OK)
+            result = complain_of(context, status);
+    }
+    collage_model_destroy(model);
+    return result;
+}
+
 static int bench_all(const struct settings *settings, const struct operands *operands, FILE *out)
 {
     struct progress progress;
@@ -100,7 +132,8 @@ static int bench_all(const struct settings *settings, const struct operands *ope
             fputs(k ? ",\n" : "", out);
         else if (operands->count > 1)
             fprintf(out, "%s%s\n", k ? "\n" : "", path);
-        result = bench(context, settings, path, &progress, out);
+        result = settings->ablate ? ablate(context, settings, path, &progress, out)
+                                  : bench(context, settings, path, &progress, out);
         fflush(out);
     }
     fputs(settings->json && result == EXIT_OK ? "]\n" : "", out);
@@ -113,6 +146,11 @@ static int bench_all(const struct settings *settings, const struct operands *ope
 static int run(const void *data, const struct operands *operands)
 {
     const struct settings *settings = data;
+    if (settings->ablate && settings->peers) {
+        complain(command_bench.name, "--peers does not go with --ablate: peers are no libraries "
+                                     "that could join");
+        return EXIT_BAD_INPUT;
+    }
     if (!settings->json)
         return bench_all(settings, operands, stdout);
     char *text = NULL;
@@ -134,9 +172,12 @@ const struct command command_bench = {
     .name = "bench",
     .summary = "Compare the mix with each library alone",
     .operands = "MODEL|PLAN...",
-    .detail = "Runs a plan and each library alone (a process of its own, its own defaults, the "
-              "same threads)\nin turn, and prints the minimum, the median and the ratio to the "
-              "plan. A model is optimised first.",
+    .detail =
+        "Runs a plan and each library alone (a process of its own, its own defaults, the "
+        "same threads)\nin turn, and prints the minimum, the median and the ratio to the "
+        "plan. A model is optimised first.\n"
+        "With --ablate: the best single library, then one library more at a time, always the "
+        "one that makes\nthe whole cheapest by the measured costs; all these are run in turn.",
     .operand_minimum = 1,
     .operand_maximum = SIZE_MAX,
     .options = options,

@@ -100,6 +100,7 @@ static int optimize_to(const struct settings *settings, const collage_optimize_o
     int result = context_create(&progress, &context);
     if (result != EXIT_OK)
         return result;
+    progress.finishes = context;
     result = load_model(context, command_optimize.name, path, &settings->shapes, &model);
     if (result == EXIT_OK) {
         collage_status status = optimize(context, settings, choices, model, output, &plan);
@@ -189,7 +190,8 @@ const struct command command_optimize = {
     .detail = "Measures the libraries of this machine on the operators of MODEL, an ONNX file, "
               "places every\noperator on the one that makes the whole fastest, checks the result "
               "against the reference and\nraces it against each library alone. What was measured "
-              "is kept for the next time.",
+              "is kept for the next time.\nCtrl-C ends measuring, and the plan is made of what is "
+              "measured; a second one ends at once.",
     .operand_minimum = 1,
     .operand_maximum = 1,
     .options = options,

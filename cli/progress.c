@@ -2,6 +2,7 @@
 #include "progress.h"
 
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,12 +87,42 @@ static long seconds_since(const struct timespec *start)
     return (long)(now.tv_sec - start->tv_sec);
 }
 
-enum { BAR_CELLS = 24 };
+enum { BAR_CELLS = 16 };
 
-/* "Measuring [======            ]  25 %  0:12  what", cut to the terminal. */
+static void add(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Appends; what does not fit is left out. */
+static void add(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text + used, size - used, format, list);
+    va_end(list);
+}
+
+/* "; best 1.234 ms, onnxruntime alone 1.567 ms; at most 3:10 left": as far as it is known. */
+static void describe(const collage_progress *now, char *text, size_t size)
+{
+    char alone[40];
+    clean_text(alone, sizeof alone, now->alone ? now->alone : "");
+    text[0] = '\0';
+    if (now->best_ns > 0)
+        add(text, size, "; best %.3f ms", now->best_ns / 1e6);
+    if (now->alone_ns > 0)
+        add(text, size, "%s %s alone %.3f ms", now->best_ns > 0 ? "," : ";", alone,
+            now->alone_ns / 1e6);
+    if (now->seconds_left >= 1) {
+        long left = now->seconds_left < 1e9 ? (long)now->seconds_left : 1000000000L;
+        add(text, size, "; at most %ld:%02ld left", left / 60, left % 60);
+    }
+}
+
+/* "Measuring [====      ]  25 %  0:12  30 of 120; best 1.234 ms  what", cut to the terminal. */
 static void draw_bar(struct progress *progress, const collage_progress *now, size_t percent)
 {
-    char title[40], detail[256], bar[BAR_CELLS + 1], line[512];
+    char title[40], detail[256], facts[160], bar[BAR_CELLS + 1], line[640];
     clean_text(title, sizeof title, stage_title(now->stage));
     clean_text(detail, sizeof detail, now->detail ? now->detail : "");
     size_t filled = percent * BAR_CELLS / 100;
@@ -99,8 +130,9 @@ static void draw_bar(struct progress *progress, const collage_progress *now, siz
     memset(bar, '=', filled);
     bar[BAR_CELLS] = '\0';
     long seconds = seconds_since(&progress->started);
-    snprintf(line, sizeof line, "%s [%s] %3zu %%  %ld:%02ld  %s", title, bar, percent, seconds / 60,
-             seconds % 60, detail);
+    describe(now, facts, sizeof facts);
+    snprintf(line, sizeof line, "%s [%s] %3zu %%  %ld:%02ld  %zu of %zu%s  %s", title, bar, percent,
+             seconds / 60, seconds % 60, now->done, now->total, facts, detail);
     char shown[sizeof line];
     size_t columns = (size_t)terminal_columns(STDERR_FILENO); /* the last column would wrap */
     clean_text(shown, columns < sizeof shown ? columns : sizeof shown, line);
@@ -109,29 +141,48 @@ static void draw_bar(struct progress *progress, const collage_progress *now, siz
     progress->drawn = true;
 }
 
-/* A line at a new stage, and at each tenth of it unless that is less than a second later. */
+/* A line at a new stage, at each tenth of it unless that is less than a second later, and after ten
+ * seconds. */
 static void report_line(struct progress *progress, const collage_progress *now, size_t percent,
                         bool new_stage)
 {
     long seconds = seconds_since(&progress->started);
-    bool due = percent / 10 > progress->tenth && seconds > progress->reported_at;
+    bool due = (percent / 10 != progress->tenth && seconds > progress->reported_at) ||
+               seconds >= progress->reported_at + 10;
     if (!new_stage && !due)
         return;
     progress->tenth = percent / 10;
     progress->reported_at = seconds;
-    char title[40];
+    char title[40], facts[160];
     clean_text(title, sizeof title, stage_title(now->stage));
-    fprintf(stderr, "%s: %zu of %zu (%zu %%), %ld s\n", title, now->done, now->total, percent,
-            seconds);
+    describe(now, facts, sizeof facts);
+    fprintf(stderr, "%s: %zu of %zu (%zu %%), %ld s%s\n", title, now->done, now->total, percent,
+            seconds, facts);
+}
+
+/* The first Ctrl-C of a search: what is measured makes the plan. The handler is gone by now: the
+ * next one kills. */
+static void end_early(struct progress *progress)
+{
+    collage_context_finish(progress->finishes);
+    if (progress->told)
+        return;
+    progress->told = true;
+    progress_erase(progress);
+    if (!progress->quiet)
+        fputs("Ending early: the plan is made of what is measured. Ctrl-C again ends at once.\n",
+              stderr);
 }
 
 bool progress_update(void *user, const collage_progress *now)
 {
     struct progress *progress = user;
-    if (interrupted) {
+    if (interrupted && !progress->finishes) {
         progress_erase(progress);
         return false;
     }
+    if (interrupted)
+        end_early(progress);
     if (progress->quiet)
         return true;
     size_t done = now->done < now->total ? now->done : now->total;

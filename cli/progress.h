@@ -2,7 +2,8 @@
 /*
  * progress.h: what a long command is doing, on standard error: a bar on a terminal, else a line at
  * each new stage and each tenth of it (one a second at most). Also the clean stop: the first Ctrl-C
- * ends the running call at its next progress report, the second one kills the command at once.
+ * ends the running call at its next progress report, or, of a search, its measuring only; the
+ * second one kills the command at once.
  */
 #ifndef COLLAGE_CLI_PROGRESS_H
 #define COLLAGE_CLI_PROGRESS_H
@@ -17,6 +18,9 @@ struct progress {
     bool terminal; /* draw a bar */
     bool drawn;    /* a bar is on the screen */
     bool watching; /* Ctrl-C asks for a stop */
+    /* Of a search: what Ctrl-C ends early instead of interrupting it; NULL: it interrupts. */
+    collage_context *finishes;
+    bool told; /* that it ends early */
     char stage[32];
     size_t tenth;     /* the last one reported */
     long reported_at; /* seconds after the start */

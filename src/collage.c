@@ -8,6 +8,7 @@
 #include "onnx/onnx.h"
 #include "optimize/optimizer.h"
 #include "pipeline.h"
+#include "report/ablation.h"
 #include "report/explain.h"
 
 collage_status pipeline_load(const char *path, const collage_shape *shapes, size_t shape_count,
@@ -100,6 +101,30 @@ collage_status pipeline_bench(const struct optimizer_settings *settings, struct 
         status = run_steps(&optimizer, steps, sizeof steps / sizeof *steps, error);
     if (status == COLLAGE_OK)
         status = optimizer_write_results(&optimizer, 0, plan, error);
+    optimizer_close(&optimizer);
+    return status;
+}
+
+collage_status pipeline_ablate(const struct optimizer_settings *settings, collage_format format,
+                               struct text *out, struct error *error)
+{
+    static const optimizer_step steps[] = {
+        optimizer_make_candidates,     optimizer_measure_kernels,
+        optimizer_measure_transitions, optimizer_measure_regions,
+        optimizer_measure_switches,    optimizer_place_ablation,
+        optimizer_add_sessions,        optimizer_race,
+    };
+    struct optimizer optimizer;
+    struct optimizer_settings anew = *settings;
+    struct ablation ablation;
+    anew.race_anew = anew.race_whole = true;
+    collage_status status = optimizer_open(&anew, &optimizer, error);
+    if (status == COLLAGE_OK)
+        status = run_steps(&optimizer, steps, sizeof steps / sizeof *steps, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_write_ablation(&optimizer, &ablation, error);
+    if (status == COLLAGE_OK)
+        status = report_ablation(&ablation, format, out, error);
     optimizer_close(&optimizer);
     return status;
 }

@@ -18,6 +18,10 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
 collage_status pipeline_bench(const struct optimizer_settings *settings, struct plan *plan,
                               struct error *error);
 
+/* How fast the model is with one library more at a time: places, races, and writes a report. */
+collage_status pipeline_ablate(const struct optimizer_settings *settings, collage_format format,
+                               struct text *out, struct error *error);
+
 /* Every candidate that covers the node, as text: from the store, or measured now and kept. */
 collage_status pipeline_measure_node(const struct optimizer_settings *settings, node_id node,
                                      struct text *out, struct error *error);

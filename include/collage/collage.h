@@ -99,12 +99,18 @@ typedef enum collage_log_level {
 /* Called for each log line, in the thread that works. `line` has no newline. */
 typedef void (*collage_log_fn)(void *user, collage_log_level level, const char *line);
 
-/* What a long call is doing: called a few times a second at most. Return false to interrupt it. */
+/* What a long call is doing: called a few times a second at most. Return false to interrupt it; to
+ * end measuring early and have the best plan so far, call collage_context_finish. */
 typedef struct collage_progress {
     size_t struct_size;
     const char *stage;  /* "reference", "measure", "place", "race" */
     const char *detail; /* what is being measured now; may be empty */
     size_t done, total; /* steps of this stage */
+    /* Appended later. 0: not known (yet). */
+    double best_ns;      /* the best placement so far, by the costs measured so far */
+    double alone_ns;     /* the fastest library that runs the whole model alone, measured so far */
+    const char *alone;   /* which; "" if none is known */
+    double seconds_left; /* of the time for measuring, at most */
 } collage_progress;
 typedef bool (*collage_progress_fn)(void *user, const collage_progress *progress);
 
@@ -128,6 +134,15 @@ COLLAGE_API const char *collage_status_text(collage_status status);
 COLLAGE_API collage_status collage_context_create(const collage_context_options *options,
                                                   collage_context **out);
 COLLAGE_API void collage_context_destroy(collage_context *context);
+
+/*
+ * Ends the measuring of a collage_optimize that runs with this context: what is not measured by
+ * then stays unmeasured, and the best plan of what is known is made, checked and raced as shortly
+ * as possible. COLLAGE_ERROR_INTERRUPTED if nothing was measured yet. May be called from its
+ * progress or log callback, from another thread and from a signal handler. What is not running is
+ * not ended. Since 0.1.
+ */
+COLLAGE_API void collage_context_finish(collage_context *context);
 
 /* The message of the last failure, "" if none: one line that says what, where, and what to do. */
 COLLAGE_API const char *collage_context_message(const collage_context *context);
@@ -377,6 +392,27 @@ COLLAGE_API collage_status collage_bench(collage_context *context, const collage
                                          const collage_plan *plan,
                                          const collage_bench_options *options,
                                          collage_format format, collage_write_fn write, void *user);
+
+typedef struct collage_ablate_options {
+    size_t struct_size;
+    const char *backends;  /* comma-separated names; NULL: all that are available */
+    int32_t threads;       /* 0: the number of physical cores this process may use */
+    double budget_seconds; /* for measuring what the cost store lacks; 0: 300 */
+    double seconds;        /* for the race; 0: 20 */
+} collage_ablate_options;
+
+/*
+ * How fast the model is with 1, 2, ... libraries: the best placement on the best single library,
+ * then always with the library that makes the whole cheapest, by measured costs (the reference does
+ * what none of them takes, and the note says so). All these placements, and each library in its own
+ * session, are raced in one run, interleaved. Writes a table or one object: costs, minimum, median,
+ * and the ratios to the first and to the one before with their 95 % confidence intervals. options
+ * may be NULL. COLLAGE_ERROR_BACKEND if there is no library. Since 0.1.
+ */
+COLLAGE_API collage_status collage_ablate(collage_context *context, const collage_model *model,
+                                          const collage_ablate_options *options,
+                                          collage_format format, collage_write_fn write,
+                                          void *user);
 
 typedef struct collage_bench_operators_options {
     size_t struct_size;

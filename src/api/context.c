@@ -149,6 +149,12 @@ void collage_context_destroy(collage_context *context)
     memory_free(context);
 }
 
+void collage_context_finish(collage_context *context)
+{
+    if (context)
+        atomic_store(&context->enough, true);
+}
+
 size_t collage_backend_count(const collage_context *context)
 {
     return context->registry->count;

@@ -14,7 +14,8 @@ struct collage_context {
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;
-    bool described; /* the libraries have been asked for their versions */
+    atomic_bool enough; /* collage_context_finish was called */
+    bool described;     /* the libraries have been asked for their versions */
 };
 
 struct collage_model {

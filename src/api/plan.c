@@ -112,10 +112,12 @@ collage_status collage_optimize(collage_context *context, const collage_model *m
     collage_status status = check_options(&own, error);
     if (status != COLLAGE_OK)
         return status;
+    atomic_store(&context->enough, false);
     struct optimizer_settings settings = settings_of(context, model);
     settings.backends = own.backends;
     settings.threads = own.threads;
     settings.remeasure = own.remeasure;
+    settings.enough = &context->enough;
     if (own.budget_seconds > 0)
         settings.budget_seconds = own.budget_seconds;
     if (own.race_seconds > 0)

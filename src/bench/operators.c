@@ -106,8 +106,12 @@ static bool on_progress(void *user, size_t done, size_t total)
     (void)total;
     if (!job->settings->progress)
         return true;
-    collage_progress progress = { sizeof progress, "measure", job->result.row->name, job->done,
-                                  job->total };
+    const collage_progress progress = { .struct_size = sizeof progress,
+                                        .stage = "measure",
+                                        .detail = job->result.row->name,
+                                        .done = job->done,
+                                        .total = job->total,
+                                        .alone = "" };
     return job->settings->progress(job->settings->user, &progress);
 }
 

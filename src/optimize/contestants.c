@@ -80,7 +80,7 @@ static collage_status solve(struct optimizer *optimizer, const bool *enabled, en
 }
 
 /* Two plans that would run the same kernels in the same order are one contestant. */
-static bool same_steps(const struct plan *a, const struct plan *b)
+bool optimizer_same_steps(const struct plan *a, const struct plan *b)
 {
     if (a->step_count != b->step_count)
         return false;
@@ -102,7 +102,7 @@ static bool same_steps(const struct plan *a, const struct plan *b)
 static bool is_contestant(const struct optimizer *optimizer, const struct plan *plan)
 {
     for (size_t k = 0; k < optimizer->contestant_count; k++)
-        if (optimizer->plans[k] && same_steps(optimizer->plans[k], plan))
+        if (optimizer->plans[k] && optimizer_same_steps(optimizer->plans[k], plan))
             return true;
     return false;
 }
@@ -113,23 +113,17 @@ collage_status optimizer_add_mix(struct optimizer *optimizer, const char *name, 
     return add_contestant(optimizer, name, "", plan, UINT32_MAX, PROOF_FASTER, error);
 }
 
-/* The plan of the best placement on two libraries (or one, twice), the reference filling their
- * holes; NULL if there is none. */
-static collage_status place_on(struct optimizer *optimizer, uint32_t a, uint32_t b,
-                               struct plan **plan, struct error *error)
+/* The best placement on two libraries (or on one, given twice), the reference filling their holes;
+ * NULL if there is none. */
+static collage_status place_two(struct optimizer *optimizer, uint32_t a, uint32_t b,
+                                struct plan **plan, struct error *error)
 {
     *plan = NULL;
     bool *only = arena_array(optimizer->arena, optimizer->settings.registry->count, sizeof(bool));
     if (!only)
         return error_memory(error);
     only[a] = only[b] = only[REGISTRY_REFERENCE] = true;
-    struct placement placement = { 0 };
-    struct error local = { 0 };
-    collage_status status = solve(optimizer, only, SOLVER_FAST, plan, &placement, &local);
-    placement_free(&placement);
-    if (status == COLLAGE_OK || status == COLLAGE_ERROR_UNSUPPORTED)
-        return COLLAGE_OK;
-    return error_set(error, status, "%s", local.text);
+    return optimizer_place_on(optimizer, only, false, plan, error);
 }
 
 /* The best placement on two libraries, if it is a new one and promises enough. */
@@ -142,7 +136,7 @@ static collage_status place_pair(struct optimizer *optimizer, uint32_t a, uint32
     if (!name)
         return error_memory(error);
     struct plan *plan;
-    collage_status status = place_on(optimizer, a, b, &plan, error);
+    collage_status status = place_two(optimizer, a, b, &plan, error);
     if (status != COLLAGE_OK || !plan)
         return status;
     bool wanted = !is_contestant(optimizer, plan) &&
@@ -180,6 +174,18 @@ static collage_status merge_neighbours(struct optimizer *optimizer,
     return optimizer_measure_merged(optimizer, error);
 }
 
+/* How the search converges: what the best placement of each round is predicted to take. */
+static collage_status note_round(struct optimizer *optimizer, const struct plan *plan,
+                                 struct error *error)
+{
+    if (!memory_grow((void **)&optimizer->round_ns, &optimizer->round_capacity,
+                     optimizer->round_count, sizeof *optimizer->round_ns))
+        return error_memory(error);
+    optimizer->round_ns[optimizer->round_count++] = plan->predicted_ns;
+    optimizer->best_ns = plan->predicted_ns;
+    return COLLAGE_OK;
+}
+
 /* Merges and confirms, and places again, until neither changes anything any more. */
 static collage_status refine(struct optimizer *optimizer, struct plan **best,
                              struct placement *placement, struct error *error)
@@ -202,14 +208,39 @@ static collage_status refine(struct optimizer *optimizer, struct plan **best,
         *placement = next;
         *best = plan;
         optimizer->counts.rounds++;
+        status = note_round(optimizer, plan, error);
+        if (status != COLLAGE_OK)
+            return status;
     }
     return COLLAGE_OK;
 }
 
-/* The fast solver was not sure of its last placement. */
+collage_status optimizer_place_on(struct optimizer *optimizer, bool *only, bool settle,
+                                  struct plan **plan, struct error *error)
+{
+    bool *all = optimizer->enabled;
+    struct placement placement = { 0 };
+    struct error local = { 0 };
+    *plan = NULL;
+    optimizer->enabled = only;
+    collage_status status = solve(optimizer, only, SOLVER_FAST, plan, &placement, &local);
+    bool none = status == COLLAGE_ERROR_UNSUPPORTED;
+    if (status == COLLAGE_OK && settle)
+        status = refine(optimizer, plan, &placement, &local);
+    optimizer->enabled = all;
+    placement_free(&placement);
+    if (status == COLLAGE_OK)
+        return COLLAGE_OK;
+    plan_destroy(*plan);
+    *plan = NULL;
+    return none ? COLLAGE_OK : error_set(error, status, "%s", local.text);
+}
+
+/* The fast solver was not sure of its last placement. Whoever has enough is not kept waiting for a
+ * proof. */
 static collage_status prove(struct optimizer *optimizer, struct plan **best, struct error *error)
 {
-    if ((*best)->optimal)
+    if ((*best)->optimal || optimizer_has_enough(optimizer))
         return COLLAGE_OK;
     struct plan *plan = NULL;
     struct placement placement = { 0 };
@@ -221,7 +252,7 @@ static collage_status prove(struct optimizer *optimizer, struct plan **best, str
     placement_free(&placement);
     plan_destroy(*best);
     *best = plan;
-    return COLLAGE_OK;
+    return note_round(optimizer, plan, error);
 }
 
 collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error)
@@ -233,7 +264,9 @@ collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *er
         status = solve(optimizer, optimizer->enabled, SOLVER_FAST, &plan, &placement, error);
     if (status != COLLAGE_OK)
         return status;
-    status = refine(optimizer, &plan, &placement, error);
+    status = note_round(optimizer, plan, error);
+    if (status == COLLAGE_OK)
+        status = refine(optimizer, &plan, &placement, error);
     placement_free(&placement);
     if (status == COLLAGE_OK)
         status = prove(optimizer, &plan, error);
@@ -241,13 +274,13 @@ collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *er
         status = optimizer_add_mix(optimizer, "mix", plan, error);
     if (status != COLLAGE_OK)
         plan_destroy(plan);
-    if (status == COLLAGE_OK)
+    if (status == COLLAGE_OK && !optimizer_has_enough(optimizer))
         status = place_pairs(optimizer, error);
     return status;
 }
 
 /* "with reference for Gather, Shape": what the library could not do itself. "" if it did all. */
-static const char *filled_by_reference(struct optimizer *optimizer, const struct plan *plan)
+const char *optimizer_note_reference(struct optimizer *optimizer, const struct plan *plan)
 {
     const struct graph *graph = optimizer->settings.graph;
     struct text text = { 0 };
@@ -294,11 +327,11 @@ static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backe
                                      const char *name, enum proof proof, struct error *error)
 {
     struct plan *plan;
-    collage_status status = place_on(optimizer, backend, backend, &plan, error);
+    collage_status status = place_two(optimizer, backend, backend, &plan, error);
     if (status != COLLAGE_OK || !plan)
         return status;
     for (size_t k = 0; k < optimizer->contestant_count; k++)
-        if (optimizer->plans[k] && same_steps(optimizer->plans[k], plan)) {
+        if (optimizer->plans[k] && optimizer_same_steps(optimizer->plans[k], plan)) {
             plan_destroy(plan);
             optimizer->notes[k] = "one library is the best mix";
             optimizer->proofs[k] = proof;
@@ -306,8 +339,8 @@ static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backe
                 optimizer->notes[k] = arena_format(optimizer->arena, "the mix is %s alone", name);
             return optimizer->notes[k] ? COLLAGE_OK : error_memory(error);
         }
-    status = add_contestant(optimizer, name, filled_by_reference(optimizer, plan), plan, UINT32_MAX,
-                            proof, error);
+    status = add_contestant(optimizer, name, optimizer_note_reference(optimizer, plan), plan,
+                            UINT32_MAX, proof, error);
     if (status != COLLAGE_OK)
         plan_destroy(plan);
     return status;
@@ -357,11 +390,22 @@ collage_status optimizer_add_alone(struct optimizer *optimizer, struct error *er
     return status;
 }
 
+collage_status optimizer_add_sessions(struct optimizer *optimizer, struct error *error)
+{
+    collage_status status = COLLAGE_OK;
+    for (uint32_t b = 0; b < optimizer->settings.registry->count && status == COLLAGE_OK; b++)
+        if (optimizer->enabled[b] && is_graph_level(optimizer, b) &&
+            backend_takes_whole(optimizer, b))
+            status = optimizer_add_library(optimizer, b, error);
+    return status;
+}
+
 collage_status optimizer_add_regions_alone(struct optimizer *optimizer, struct error *error)
 {
     const struct registry *registry = optimizer->settings.registry;
     collage_status status = COLLAGE_OK;
-    for (uint32_t b = 0; b < registry->count && status == COLLAGE_OK; b++) {
+    const bool enough = optimizer_has_enough(optimizer); /* then the fewer race, the better */
+    for (uint32_t b = 0; b < registry->count && status == COLLAGE_OK && !enough; b++) {
         if (!optimizer->enabled[b] || !is_graph_level(optimizer, b))
             continue;
         const char *name = arena_format(optimizer->arena, "%s (plan)", registry->entries[b].name);

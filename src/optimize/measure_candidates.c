@@ -50,6 +50,13 @@ static int compare_jobs(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
+/* The time, to be compared with deadlines: all are over once the user has enough, but for that of
+ * what there is no plan without (UINT64_MAX). */
+static uint64_t time_ns(const struct optimizer *optimizer)
+{
+    return optimizer_has_enough(optimizer) ? UINT64_MAX - 1 : clock_ns();
+}
+
 /* A stored cost is good if its kind of failure would happen again; a time-out or crash is tried
  * anew only on request. */
 static collage_status cost_of(struct optimizer *optimizer, candidate_id id, struct cost *cost,
@@ -200,7 +207,8 @@ static bool reference_is_needed(const struct optimizer *optimizer, node_id node)
 {
     const struct registry *registry = optimizer->settings.registry;
     bool op_level = false;
-    for (uint32_t b = 0; b < registry->count && clock_ns() < optimizer->look_deadline_ns; b++)
+    for (uint32_t b = 0; b < registry->count && time_ns(optimizer) < optimizer->look_deadline_ns;
+         b++)
         op_level = op_level || (b != REGISTRY_REFERENCE && optimizer->enabled[b] &&
                                 registry->entries[b].api->kind == COLLAGE_OP_LEVEL);
     return !node_is_covered(optimizer, node, op_level);
@@ -275,9 +283,22 @@ static uint64_t deadline_of(const struct optimizer *optimizer, const struct job 
     if (job->rank == RANK_REFERENCE || is_demanded(optimizer, candidate))
         return UINT64_MAX;
     bool needed = job->rank == RANK_OP_LEVEL && job->size == 1 &&
-                  clock_ns() > optimizer->look_deadline_ns &&
+                  time_ns(optimizer) > optimizer->look_deadline_ns &&
                   lacks_costs(optimizer, candidate->region.nodes[0], candidate->backend);
     return needed ? optimizer->deadline_ns : optimizer->look_deadline_ns;
+}
+
+/* For progress: the fastest library by itself, and with it the first plan. */
+static void note_alone(struct optimizer *optimizer, const struct candidate *candidate)
+{
+    double ns = candidate->cost.cost_ns;
+    if (candidate->cost.state != COST_MEASURED ||
+        (optimizer->alone_ns > 0 && optimizer->alone_ns <= ns))
+        return;
+    optimizer->alone_ns = ns;
+    optimizer->alone = candidate->backend;
+    if (!(optimizer->best_ns > 0) || ns < optimizer->best_ns)
+        optimizer->best_ns = ns;
 }
 
 /* One candidate: known, stored, or measured now if it is worth it and there is time left. */
@@ -297,7 +318,7 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
         return COLLAGE_OK;
     }
     if (cost.state == COST_UNKNOWN) {
-        if (clock_ns() > deadline_of(optimizer, job)) {
+        if (time_ns(optimizer) > deadline_of(optimizer, job)) {
             optimizer->counts.unmeasured++;
             return COLLAGE_OK;
         }
@@ -313,6 +334,8 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
             return error_memory(error);
     }
     optimizer->set->items[job->id].cost = cost;
+    if (job->rank == RANK_WHOLE)
+        note_alone(optimizer, candidate);
     return COLLAGE_OK;
 }
 
@@ -456,7 +479,7 @@ static collage_status measure_wholes_again(struct optimizer *optimizer, struct e
         const struct candidate *candidate = &set->items[id];
         if (optimizer->counts.measured == 0 || rank_of(optimizer, candidate) != RANK_WHOLE ||
             candidate->cost.state != COST_MEASURED || !optimizer->enabled[candidate->backend] ||
-            clock_ns() > optimizer->look_deadline_ns)
+            time_ns(optimizer) > optimizer->look_deadline_ns)
             continue;
         status = measure_again(optimizer, id, error);
     }
@@ -489,7 +512,7 @@ collage_status optimizer_confirm(struct optimizer *optimizer, const struct place
             !optimizer->enabled[candidate->backend] || candidate->cost.passes >= passes ||
             !matters(candidate, prices))
             continue;
-        if (clock_ns() > optimizer->deadline_ns)
+        if (time_ns(optimizer) > optimizer->deadline_ns)
             break;
         status =
             optimizer_report_progress(optimizer, "measure", "confirming", id, set->count, error);

@@ -79,6 +79,15 @@ static bool transition_key(const struct tensor *shape, const struct backend_entr
     return true;
 }
 
+/* Not if only stored costs count; nor if the user has enough and there is a plan without: a library
+ * that takes the whole graph needs no conversions. */
+static bool may_measure(const struct optimizer *optimizer)
+{
+    return !optimizer->settings.stored_only &&
+           !(optimizer_has_enough(optimizer) && optimizer->alone_ns > 0 &&
+             !optimizer_is_by_operators(optimizer));
+}
+
 static collage_status transition_cost(struct optimizer *optimizer, uint32_t backend, value_id value,
                                       const collage_layout *from, const collage_layout *to,
                                       struct cost *cost, struct error *error)
@@ -99,7 +108,7 @@ static collage_status transition_cost(struct optimizer *optimizer, uint32_t back
     if (!optimizer->settings.remeasure)
         status =
             cost_store_get(optimizer->store, key, &conditions, optimizer->set->arena, cost, error);
-    if (status == COLLAGE_OK && cost->state == COST_UNKNOWN && !optimizer->settings.stored_only) {
+    if (status == COLLAGE_OK && cost->state == COST_UNKNOWN && may_measure(optimizer)) {
         status = optimizer_need_worker(optimizer, error);
         if (status != COLLAGE_OK)
             return status;
@@ -234,7 +243,8 @@ static collage_status switch_cost(struct optimizer *optimizer, uint32_t from, ui
     candidate_id a = representative(optimizer, from);
     candidate_id b = representative(optimizer, to);
     *extra_ns = 0;
-    if (optimizer->settings.stored_only || a == UINT32_MAX || b == UINT32_MAX)
+    if (optimizer->settings.stored_only || optimizer_has_enough(optimizer) || a == UINT32_MAX ||
+        b == UINT32_MAX)
         return COLLAGE_OK;
     collage_status status = optimizer_need_worker(optimizer, error);
     if (status != COLLAGE_OK)

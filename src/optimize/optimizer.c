@@ -7,17 +7,43 @@
 #include "base/clock.h"
 #include "optimize/key_table.h"
 
+bool optimizer_has_enough(const struct optimizer *optimizer)
+{
+    return optimizer->settings.enough && atomic_load(optimizer->settings.enough);
+}
+
+/* Until the budget for measuring is over; 0 elsewhere: nothing is known. */
+static double seconds_left(const struct optimizer *optimizer, const char *stage)
+{
+    uint64_t now = clock_ns();
+    bool measures = strcmp(stage, "measure") == 0 && optimizer->deadline_ns > now;
+    return measures ? (double)(optimizer->deadline_ns - now) * 1e-9 : 0;
+}
+
 collage_status optimizer_report_progress(const struct optimizer *optimizer, const char *stage,
                                          const char *detail, size_t done, size_t total,
                                          struct error *error)
 {
     const struct optimizer_settings *settings = &optimizer->settings;
-    if (!settings->progress)
-        return COLLAGE_OK;
-    collage_progress progress = { sizeof progress, stage, detail, done, total };
-    if (settings->progress(settings->user, &progress))
-        return COLLAGE_OK;
-    return error_set(error, COLLAGE_ERROR_INTERRUPTED, "interrupted");
+    const struct registry *registry = settings->registry;
+    const struct optimizer_counts *counts = &optimizer->counts;
+    const collage_progress progress = {
+        .struct_size = sizeof progress,
+        .stage = stage,
+        .detail = detail,
+        .done = done,
+        .total = total,
+        .best_ns = optimizer->best_ns,
+        .alone_ns = optimizer->alone_ns,
+        .alone = optimizer->alone_ns > 0 ? registry->entries[optimizer->alone].name : "",
+        .seconds_left = seconds_left(optimizer, stage),
+    };
+    if (settings->progress && !settings->progress(settings->user, &progress))
+        return error_set(error, COLLAGE_ERROR_INTERRUPTED, "interrupted");
+    if (optimizer_has_enough(optimizer) && counts->measured + counts->reused == 0)
+        return error_set(error, COLLAGE_ERROR_INTERRUPTED,
+                         "interrupted before anything was measured: there is no plan yet");
+    return COLLAGE_OK;
 }
 
 struct cost_conditions optimizer_conditions(const struct optimizer *optimizer, uint32_t backend)
@@ -163,6 +189,7 @@ void optimizer_close(struct optimizer *optimizer)
         plan_destroy(optimizer->plans[k]);
     memory_free(optimizer->transitions);
     memory_free(optimizer->convergence);
+    memory_free(optimizer->round_ns);
     pins_destroy(optimizer->pins);
     worker_destroy(optimizer->worker);
     oracle_destroy(optimizer->oracle);

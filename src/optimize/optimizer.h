@@ -7,8 +7,11 @@
 #ifndef COLLAGE_OPTIMIZE_OPTIMIZER_H
 #define COLLAGE_OPTIMIZE_OPTIMIZER_H
 
+#include <stdatomic.h>
+
 #include "cost/device.h"
 #include "cost/store.h"
+#include "plan/ablation.h"
 #include "worker/worker.h"
 
 struct optimizer_settings {
@@ -23,8 +26,12 @@ struct optimizer_settings {
     double budget_seconds; /* for measuring candidates */
     double race_seconds;
     bool remeasure;
-    bool stored_only;         /* what the store lacks of transitions and switches stays unknown */
-    bool race_anew;           /* even if this very race was run before */
+    bool stored_only; /* what the store lacks of transitions and switches stays unknown */
+    bool race_anew;   /* even if this very race was run before */
+    bool race_whole;  /* nobody rests: all are to be compared with all */
+    /* True from some moment on: the user has enough. Measuring ends then, and the best plan of what
+     * is known is made, with the shortest race. NULL: never. Borrowed. */
+    const atomic_bool *enough;
     const struct peer *peers; /* who else takes part in it; borrowed */
     size_t peer_count;
     collage_search search;
@@ -61,6 +68,13 @@ enum proof {
     PROOF_FASTER      /* mixes, and regions of ours that one library runs: faster, by 95 % */
 };
 
+/* One library more at a time: who joins, and which contestant that makes; SIZE_MAX: there is no
+ * placement yet. */
+struct optimizer_ablation {
+    uint32_t backend;
+    size_t contestant;
+};
+
 struct optimizer {
     struct optimizer_settings settings;
     struct arena *arena; /* of strings and small arrays that live as long as the optimizer */
@@ -81,6 +95,13 @@ struct optimizer {
     struct pins *pins;       /* NULL: none */
     double *convergence;     /* of the two-level search: the best so far after each generation */
     size_t convergence_capacity;
+    double *round_ns; /* of the exact search: what each round's best is predicted to take */
+    size_t round_count, round_capacity;
+    double best_ns, alone_ns; /* so far, predicted: the best placement; the best library that runs
+                                 the whole graph. 0: not known */
+    uint32_t alone;           /* that library */
+    struct optimizer_ablation *ablation;
+    uint32_t ablation_count;
     /* The final race, one element each: the mix or a given plan, and two for each library. */
     struct contestant *contestants;
     struct plan **plans; /* what is ours: NULL for libraries alone and for given plans */
@@ -145,6 +166,15 @@ collage_status optimizer_add_libraries(struct optimizer *optimizer, struct error
 /* The plan that is one library alone; NULL if its region cannot hold the whole model. */
 collage_status optimizer_make_standalone(struct optimizer *optimizer, uint32_t backend,
                                          struct plan **out, struct error *error);
+/* Adds each graph-level library that takes the whole model: its own session. */
+collage_status optimizer_add_sessions(struct optimizer *optimizer, struct error *error);
+/* Adds the best placement on 1, 2, ... libraries: the best one, then always the one with which the
+ * whole costs least. What none of them takes the reference does. */
+collage_status optimizer_place_ablation(struct optimizer *optimizer, struct error *error);
+/* After the race of these and of sessions: all that is to be told. Lives as long as the optimizer,
+ * and at least as its model. */
+collage_status optimizer_write_ablation(struct optimizer *optimizer, struct ablation *out,
+                                        struct error *error);
 /* Adds the peers of the settings: only to a race that is run anew. */
 collage_status optimizer_add_peers(struct optimizer *optimizer, struct error *error);
 /* Races the contestants. */
@@ -190,6 +220,15 @@ bool optimizer_is_by_operators(const struct optimizer *optimizer);
 /* Adds a plan of several libraries to the contestants, which own it from then on. */
 collage_status optimizer_add_mix(struct optimizer *optimizer, const char *name, struct plan *plan,
                                  struct error *error);
+/* The best placement on these backends only; settle: merged and confirmed as the mix is. *plan is
+ * NULL if there is none. */
+collage_status optimizer_place_on(struct optimizer *optimizer, bool *only, bool settle,
+                                  struct plan **plan, struct error *error);
+/* Do both run the same kernels in the same order? */
+bool optimizer_same_steps(const struct plan *a, const struct plan *b);
+/* "with reference for Gather, Shape": what the plan's libraries could not do themselves. "" if they
+ * did all. */
+const char *optimizer_note_reference(struct optimizer *optimizer, const struct plan *plan);
 /* The placement problem as it stands, over these backends. */
 struct place_problem optimizer_problem(const struct optimizer *optimizer, const bool *enabled);
 /* Measures again what matters for a placement's choice and is not settled: the chosen candidates
@@ -201,6 +240,10 @@ collage_status optimizer_confirm(struct optimizer *optimizer, const struct place
  * which of these, in words; NULL: none. */
 collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id, bool measure,
                                    const char **origin, struct error *error);
+/* Has the user enough of measuring? */
+bool optimizer_has_enough(const struct optimizer *optimizer);
+/* COLLAGE_ERROR_INTERRUPTED if that is wanted, also when the user has enough before anything is
+ * known. */
 collage_status optimizer_report_progress(const struct optimizer *optimizer, const char *stage,
                                          const char *detail, size_t done, size_t total,
                                          struct error *error);

@@ -3,6 +3,7 @@
  * The final race. It is kept in the cost store under what would make it the same race again: the
  * model's files, the machine, and each contestant's plan or library, with its version.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,8 +69,12 @@ static bool wants_more(void *user, double spent)
     const struct optimizer *optimizer = user;
     const double seconds = optimizer->settings.race_seconds;
     const bool compares = optimizer->settings.race_anew;
-    const bool open = race_is_open(optimizer->contestants, optimizer->contestant_count,
-                                   compares ? clear : hopeless);
+    const double far_behind = optimizer->settings.race_whole ? HUGE_VAL
+                              : compares                     ? clear
+                                                             : hopeless;
+    const bool open = race_is_open(optimizer->contestants, optimizer->contestant_count, far_behind);
+    if (optimizer_has_enough(optimizer))
+        return false;
     /* A comparison that was asked for takes the time that was asked for. */
     return spent < (compares ? 1 : shortest) * seconds ||
            (!compares && open && spent < longest * seconds);
@@ -94,7 +99,7 @@ static collage_status run_race(struct optimizer *optimizer, struct error *error)
     status = race_run(&setup, settings->registry, optimizer->contestants,
                       optimizer->contestant_count, &rules, error);
     if (status == COLLAGE_OK && !settings->race_anew && settings->search == COLLAGE_SEARCH_EXACT &&
-        settings->race_seconds >= worth_profiling)
+        settings->race_seconds >= worth_profiling && !optimizer_has_enough(optimizer))
         status = optimizer_run_heats(optimizer, &setup, error);
     optimizer->counts.race_seconds = (double)(clock_ns() - start) * 1e-9;
     return status;
@@ -207,7 +212,8 @@ collage_status optimizer_race(struct optimizer *optimizer, struct error *error)
     if (status != COLLAGE_OK || found)
         return status;
     status = run_race(optimizer, error);
-    if (status == COLLAGE_OK && !settings->race_anew)
+    /* One that was cut short is no answer to who asks again. */
+    if (status == COLLAGE_OK && !settings->race_anew && !optimizer_has_enough(optimizer))
         status = record(optimizer, key, error);
     return status;
 }

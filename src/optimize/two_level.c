@@ -160,6 +160,9 @@ static collage_status time_placement(struct second_level *level, const struct pl
                                      double *value, struct error *error)
 {
     const struct optimizer *optimizer = level->optimizer;
+    *value = HUGE_VAL;
+    if (optimizer_has_enough(optimizer))
+        return COLLAGE_OK; /* the rest of the generation is not measured; what was best stays so */
     struct hash key = hash_of(placement->chosen, placement->count * sizeof *placement->chosen);
     const struct cost *known = key_table_find(level->times, key);
     struct plan *plan = NULL;
@@ -215,7 +218,7 @@ static bool on_generation(void *user, uint32_t generation, const uint8_t *best, 
                  generation, optimizer->counts.individuals, value / 1e6);
         optimizer->settings.log(optimizer->settings.user, COLLAGE_LOG_INFO, line);
     }
-    return true;
+    return !optimizer_has_enough(optimizer);
 }
 
 /* ---- the search ---- */

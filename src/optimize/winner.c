@@ -181,6 +181,26 @@ static double finite_or_zero(double value)
     return isfinite(value) ? value : 0;
 }
 
+/* What the best placement was predicted to take, round by round: false if out of memory. A plan
+ * that was made of less than there was to measure says so. */
+static bool add_rounds(const struct optimizer *optimizer, json_t *evidence)
+{
+    json_t *rounds = json_array();
+    double best = HUGE_VAL;
+    bool ok = rounds != NULL;
+    for (size_t k = 0; k < optimizer->round_count && ok; k++) {
+        best = fmin(best, optimizer->round_ns[k]);
+        ok = json_array_append_new(rounds, json_pack("{s:I,s:f}", "step", (json_int_t)k, "best_ns",
+                                                     finite_or_zero(best))) == 0;
+    }
+    if (optimizer->round_count > 0)
+        ok = json_object_set(evidence, "convergence", rounds) == 0 && ok;
+    json_decref(rounds);
+    if (optimizer_has_enough(optimizer))
+        ok = json_object_set_new(evidence, "ended_early", json_true()) == 0 && ok;
+    return ok;
+}
+
 /* How the placement was found, unless by the exact search without pins: false if out of memory. */
 static bool add_search(const struct optimizer *optimizer, json_t *evidence)
 {
@@ -223,7 +243,7 @@ static json_t *make_evidence(const struct optimizer *optimizer)
         (json_int_t)c->states, "solves", (json_int_t)c->solves, "reference_seconds",
         c->reference_seconds, "measure_seconds", c->measure_seconds, "place_seconds",
         c->place_seconds, "race_seconds", c->race_seconds, "failures", failures);
-    if (evidence && add_search(optimizer, evidence))
+    if (evidence && add_search(optimizer, evidence) && add_rounds(optimizer, evidence))
         return evidence;
     json_decref(evidence);
     return NULL;

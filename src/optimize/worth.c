@@ -74,6 +74,9 @@ collage_status worth_create(struct optimizer *optimizer, struct worth *worth, st
         return error_set(error, status, "%s", local.text);
     }
     worth_price(optimizer->set, &placement, worth->prices);
+    if (placement.cost_ns > 0 &&
+        (!(optimizer->best_ns > 0) || placement.cost_ns < optimizer->best_ns))
+        optimizer->best_ns = placement.cost_ns; /* for progress */
     placement_free(&placement);
     for (size_t n = 0; n < nodes; n++)
         worth->total += worth->prices[n];

@@ -31,8 +31,34 @@ void report_put_quoted(struct text *out, const char *string, size_t most)
     }
 }
 
+/* What a browser shows of a step that is pointed at: "step 3 on onednn: /conv1, /relu1". */
+static void put_tooltip(const struct graph *graph, const struct plan *plan, uint32_t index,
+                        struct text *out)
+{
+    enum { SHOWN = 8 };
+    const struct plan_step *step = &plan->steps[index];
+    text_format(out, ", tooltip=\"step %u", index);
+    if (step->backend != GRAPH_NONE) {
+        text_string(out, " on ");
+        report_put_quoted(out, plan->backends[step->backend].name, 40);
+    }
+    for (uint32_t k = 0; k < step->node_count && k < SHOWN; k++) {
+        text_string(out, k ? ", " : ": ");
+        report_put_quoted(out, graph->nodes[step->nodes[k]].base.name, 60);
+    }
+    text_string(out, step->node_count > SHOWN ? ", ...\"" : "\"");
+}
+
+static double sum_costs(const struct plan *plan)
+{
+    double total = 0;
+    for (uint32_t s = 0; s < plan->step_count; s++)
+        total += plan->steps[s].cost_ns > 0 ? plan->steps[s].cost_ns : 0;
+    return total;
+}
+
 static void put_step(const struct graph *graph, const struct plan *plan, uint32_t index,
-                     struct text *out)
+                     double total_ns, struct text *out)
 {
     const struct plan_step *step = &plan->steps[index];
     char what[96], shape[96];
@@ -45,9 +71,11 @@ static void put_step(const struct graph *graph, const struct plan *plan, uint32_
         report_put_quoted(out, shape, 0);
     }
     if (step->cost_ns > 0)
-        text_format(out, "\\n%.1f us", step->cost_ns / 1e3);
+        text_format(out, "\\n%.1f us, %.1f %%", step->cost_ns / 1e3,
+                    100 * step->cost_ns / total_ns);
     text_format(out, "\", fillcolor=\"%s\"",
                 step->backend == GRAPH_NONE ? "#FFFFFF" : palette[step->backend % PALETTE_COLOURS]);
+    put_tooltip(graph, plan, index, out);
     if (step->kind != PLAN_KERNEL)
         text_string(out, ", fontsize=8, height=0.2, margin=\"0.05,0.02\"");
     text_string(out, "];\n");
@@ -131,8 +159,9 @@ collage_status report_dot(const struct graph *graph, const struct plan *plan, st
     collage_status status = put_legend(plan, out, error);
     for (uint32_t k = 0; k < graph->input_count; k++)
         put_port(graph, graph->inputs[k], 'i', k, out);
+    const double total_ns = sum_costs(plan);
     for (uint32_t s = 0; s < plan->step_count; s++)
-        put_step(graph, plan, s, out);
+        put_step(graph, plan, s, total_ns, out);
     for (uint32_t k = 0; k < graph->output_count; k++)
         put_port(graph, graph->outputs[k], 'o', k, out);
     put_edges(plan, writers, out);

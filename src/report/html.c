@@ -258,24 +258,59 @@ static void put_summary(const struct page *page)
     out->failed = out->failed || bound.failed;
     text_free(&bound);
     text_string(out, ".</p>\n");
+    if (report_ended_early(plan))
+        text_string(out, "<p>The search was ended early: the plan is made of what was measured by "
+                         "then, and the race was short.</p>\n");
     if (!page->explanation || page->explanation->measured == 0)
         text_string(out, "<p>The cost store has no costs of alternatives for this plan's model, "
                          "machine, threads and library versions.</p>\n");
 }
 
-static void put_controls(struct text *out)
+static void put_controls(const struct page *page)
 {
-    text_string(
+    struct text *out = page->out;
+    const char *fold =
+        page_count_runs(page) < page->plan->step_count
+            ? "<button type=\"button\" id=\"fold\" aria-pressed=\"false\">fold</button> "
+            : "";
+    text_format(
         out,
         "<p id=\"controls\"><button type=\"button\" id=\"in\">+</button> "
         "<button type=\"button\" id=\"out\">-</button> "
-        "<button type=\"button\" id=\"fit\">whole</button> "
+        "<button type=\"button\" id=\"fit\">whole</button> %s"
         "<label>find <input id=\"find\" type=\"search\" placeholder=\"operator or name\"></label> "
         "<span id=\"found\" role=\"status\"></span></p>\n"
         "<p class=\"hint\">Drag or arrow keys to move, wheel or + and - to zoom, 0 for the whole; "
         "on a step, arrow keys go to the next one.</p>\n"
         "<noscript><p>Without scripts the picture cannot be moved, and the alternatives are not "
-        "shown.</p></noscript>\n</header>\n<main>\n");
+        "shown.</p></noscript>\n",
+        fold);
+}
+
+static void put_swatch(struct text *out, const char *colour, bool dashed)
+{
+    text_format(out,
+                "<li><svg class=\"key\" width=\"14\" height=\"14\" aria-hidden=\"true\"><rect "
+                "class=\"%s\" x=\"1\" y=\"1\" width=\"12\" height=\"12\" rx=\"3\" fill=\"%s\"/>"
+                "</svg> ",
+                dashed ? "small" : "kernel", colour);
+}
+
+/* What the colours and lines of the picture mean; sums are in the table below. */
+static void put_key(const struct page *page)
+{
+    struct text *out = page->out;
+    text_string(out, "<ul id=\"key\">\n");
+    for (uint32_t b = 0; b < page->plan->backend_count; b++) {
+        put_swatch(out, report_colour(b), false);
+        report_put_html(out, page->plan->backends[b].name, 40);
+        text_string(out, "</li>\n");
+    }
+    put_swatch(out, "#ffffff", true);
+    text_string(out,
+                "dashed: a reorder (from &gt; to) or a copy</li>\n<li>on a line: the layout, where "
+                "it is not row-major</li>\n<li>the strip: time of each step, in the order of "
+                "running</li>\n</ul>\n");
 }
 
 static collage_status put_page(const struct page *page, struct error *error)
@@ -283,7 +318,10 @@ static collage_status put_page(const struct page *page, struct error *error)
     struct text *out = page->out;
     put_top(page);
     put_summary(page);
-    put_controls(out);
+    put_controls(page);
+    put_key(page);
+    page_put_strip(page);
+    text_string(out, "</header>\n<main>\n");
     collage_status status = page_put_graph(page, error);
     text_string(out, "<aside id=\"detail\" aria-live=\"polite\">"
                      "<p>Point at a step, or go to it with the keyboard, to see what else could "
@@ -291,6 +329,8 @@ static collage_status put_page(const struct page *page, struct error *error)
     if (status == COLLAGE_OK)
         status = put_legend(page, error);
     put_race(page);
+    if (status == COLLAGE_OK)
+        status = page_put_convergence(page, error);
     put_steps(page);
     text_string(out, "<script type=\"application/json\" id=\"data\">");
     if (status == COLLAGE_OK)

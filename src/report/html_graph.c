@@ -122,39 +122,39 @@ static collage_status make_picture(struct picture *p, struct error *error)
 /* ---- drawing ---- */
 
 /* The way from box to box: at place k, 0 being the border of the first. */
-static struct layer_point point_of(const struct picture *p, const struct layer_edge *edge,
+static struct layer_point point_of(const struct layers *layers, const struct layer_edge *edge,
                                    uint32_t k)
 {
-    const struct layer_box *from = &p->layers.boxes[edge->from];
-    const struct layer_box *to = &p->layers.boxes[edge->to];
+    const struct layer_box *from = &layers->boxes[edge->from];
+    const struct layer_box *to = &layers->boxes[edge->to];
     if (k == 0)
         return (struct layer_point){ from->x, from->y + from->height / 2 };
     if (k > edge->bend_count)
         return (struct layer_point){ to->x, to->y - to->height / 2 };
-    return p->layers.bends[edge->bends + k - 1];
+    return layers->bends[edge->bends + k - 1];
 }
 
-static void put_edge(const struct picture *p, size_t index)
+void page_put_edge(struct text *out, const struct layers *layers, size_t index, const char *class,
+                   const collage_layout *label)
 {
-    struct text *out = p->page->out;
-    const struct layer_edge *edge = &p->layers.edges[index];
-    struct layer_point last = point_of(p, edge, 0), first = last;
-    text_format(out, "<path class=\"e\" data-a=\"%u\" data-b=\"%u\" d=\"M%.0f %.0f", edge->from,
-                edge->to, last.x, last.y);
+    const struct layer_edge *edge = &layers->edges[index];
+    struct layer_point last = point_of(layers, edge, 0), first = last;
+    text_format(out, "<path class=\"%s\" data-a=\"%u\" data-b=\"%u\" d=\"M%.0f %.0f", class,
+                edge->from, edge->to, last.x, last.y);
     for (uint32_t k = 1; k <= edge->bend_count + 1; k++) {
-        struct layer_point next = point_of(p, edge, k);
+        struct layer_point next = point_of(layers, edge, k);
         double middle = (last.y + next.y) / 2;
         text_format(out, "C%.0f %.0f %.0f %.0f %.0f %.0f", last.x, middle, next.x, middle, next.x,
                     next.y);
         last = next;
     }
     text_string(out, "\"/>\n");
-    if (layout_is_plain(p->labels[index]))
+    if (layout_is_plain(label))
         return;
-    struct layer_point next = point_of(p, edge, 1);
+    struct layer_point next = point_of(layers, edge, 1);
     text_format(out, "<text class=\"el\" x=\"%.0f\" y=\"%.0f\">", (first.x + next.x) / 2 + 4,
                 (first.y + next.y) / 2);
-    report_put_html(out, p->labels[index]->tag, 0);
+    report_put_html(out, label->tag, 0);
     text_string(out, "</text>\n");
 }
 
@@ -185,21 +185,26 @@ static void put_row(const struct picture *p, uint32_t row, const struct plan_ste
     text_string(out, "</text>\n");
 }
 
-/* "Step 3: Conv+Relu on onednn, 23.4 us, 12.3 %": what is read aloud, and shown by the browser. */
-static void put_label(const struct picture *p, uint32_t index)
+void page_put_label(const struct page *page, uint32_t index)
 {
-    struct text *out = p->page->out;
+    struct text *out = page->out;
     char what[160];
-    page_describe(p->page, index, what, sizeof what);
+    page_describe(page, index, what, sizeof what);
     text_format(out, "Step %u: ", index);
     report_put_html(out, what, 0);
-    if (page_backend(p->page, index)[0]) {
+    if (page_backend(page, index)[0]) {
         text_string(out, " on ");
-        report_put_html(out, page_backend(p->page, index), 160);
+        report_put_html(out, page_backend(page, index), 160);
     }
-    if (page_cost(p->page, index) > 0)
-        text_format(out, ", %.1f us, %.1f %%", page_cost(p->page, index) / 1e3,
-                    page_share(p->page, index));
+    if (page_cost(page, index) > 0)
+        text_format(out, ", %.1f us, %.1f %%", page_cost(page, index) / 1e3,
+                    page_share(page, index));
+}
+
+const char *page_colour(const struct page *page, uint32_t step)
+{
+    uint32_t backend = page->plan->steps[step].backend;
+    return backend == GRAPH_NONE ? "#ffffff" : report_colour(backend);
 }
 
 static void put_box(const struct picture *p, uint32_t b, const char *class, const char *fill)
@@ -220,12 +225,11 @@ static void put_step(const struct picture *p, uint32_t index)
     char text[160];
     text_format(out, "<g class=\"s\" data-i=\"%u\" tabindex=\"%d\" role=\"img\" aria-label=\"",
                 index, index ? -1 : 0);
-    put_label(p, index);
+    page_put_label(p->page, index);
     text_string(out, "\"");
-    put_box(p, p->first_step + index, kernel ? "kernel" : "small",
-            step->backend == GRAPH_NONE ? "#ffffff" : report_colour(step->backend));
+    put_box(p, p->first_step + index, kernel ? "kernel" : "small", page_colour(p->page, index));
     text_string(out, "<title>");
-    put_label(p, index);
+    page_put_label(p->page, index);
     text_string(out, "</title>\n");
     page_describe(p->page, index, text, sizeof text);
     put_line(out, "t", kernel ? 17 : 14, text);
@@ -265,7 +269,7 @@ static void put_groups(const struct picture *p)
 {
     const struct graph *graph = p->page->graph;
     for (size_t e = 0; e < p->layers.edge_count; e++)
-        put_edge(p, e);
+        page_put_edge(p->page->out, &p->layers, e, "e", p->labels[e]);
     for (uint32_t k = 0; k < graph->input_count; k++)
         put_port(p, k, graph->inputs[k], "input");
     for (uint32_t s = 0; s < p->page->plan->step_count; s++)
@@ -285,7 +289,11 @@ collage_status page_put_graph(const struct page *page, struct error *error)
                 "aria-label=\"the steps of the plan, from top to bottom\" "
                 "xmlns=\"http://www.w3.org/2000/svg\">\n",
                 p.layers.width, p.layers.height);
+    text_string(page->out, "<g id=\"unfolded\">\n");
     put_groups(&p);
+    text_string(page->out, "</g>\n");
+    if (page_count_runs(page) < page->plan->step_count)
+        status = page_put_folded(page, error);
     text_string(page->out, "</svg>\n");
-    return COLLAGE_OK;
+    return status;
 }

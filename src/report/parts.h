@@ -32,6 +32,9 @@ const struct plan_result *report_chosen(const struct plan *plan);
 void report_shape(const struct graph *graph, const struct plan *plan, const struct plan_step *step,
                   char *text, size_t size);
 
+/* Was measuring ended before all was measured that was worth it, at the user's wish? */
+bool report_ended_early(const struct plan *plan);
+
 /* How good the placement is, proven: "within 0.10 % of the optimum ...", without a full stop. */
 void report_bound_text(const struct plan *plan, struct text *out);
 

@@ -203,6 +203,11 @@ void report_bound_text(const struct plan *plan, struct text *out)
         text_string(out, "not proved optimal for the measured costs");
 }
 
+bool report_ended_early(const struct plan *plan)
+{
+    return json_is_true(json_object_get(plan->evidence, "ended_early"));
+}
+
 /* How the placement was found, unless by the exact search and with nothing pinned. */
 static void put_search(const struct plan *plan, struct text *out)
 {
@@ -226,6 +231,16 @@ static void put_search(const struct plan *plan, struct text *out)
     text_string(out, "\n");
 }
 
+/* A plan that was made of less than there was to measure says so. */
+static void put_early_end(const struct plan *plan, struct text *out)
+{
+    if (report_ended_early(plan))
+        text_format(out,
+                    "  ended early: %" JSON_INTEGER_FORMAT
+                    " candidates were not measured, and the race was short\n",
+                    json_integer_value(json_object_get(plan->evidence, "unmeasured")));
+}
+
 collage_status report_placement_text(const struct graph *graph, const struct plan *plan,
                                      struct text *out, struct error *error)
 {
@@ -239,6 +254,7 @@ collage_status report_placement_text(const struct graph *graph, const struct pla
     if (status != COLLAGE_OK)
         return status;
     put_search(plan, out);
+    put_early_end(plan, out);
     text_format(out, "  activations: %.1f MiB; ", (double)plan->arena_bytes / (1 << 20));
     report_bound_text(plan, out);
     text_string(out, "\n\n");

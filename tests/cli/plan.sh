@@ -161,9 +161,50 @@ holds "optimize works without standard error" [ $? = 0 ]
 holds "a closed standard output is noticed" [ $? = 2 ]
 good "^output:" run closed.plan.json
 
-# Ctrl-C: a clean stop, with no plan.
+# Ctrl-C at once: a clean stop, with no plan, or with one of what was measured by then.
 timeout --preserve-status --signal=INT 0.5 "$collage" optimize tiny_transformer.onnx --remeasure \
     --quiet >"$work/out" 2>"$work/err"
 status=$?
-holds "Ctrl-C stops it (exit status $status)" [ "$status" = 3 -o "$status" = 130 ]
-holds "an interrupted optimize leaves no plan" [ -z "$(ls | grep tiny_transformer.plan)" ]
+holds "Ctrl-C stops it (exit status $status)" \
+    [ "$status" = 0 -o "$status" = 3 -o "$status" = 130 ]
+[ "$status" = 0 ] || holds "an interrupted optimize leaves no plan" [ -z "$(ls | grep tiny_transformer.plan)" ]
+rm -f tiny_transformer.plan.json
+
+# begin_optimize: starts one and waits until something is measured; sets $process.
+begin_optimize() {
+    env --default-signal=INT "$collage" optimize tiny_transformer.onnx --remeasure --race 600 \
+        --budget 600 -o early.plan.json >"$work/out" 2>"$work/err" &
+    process=$!
+    for moment in $(seq 600); do
+        grep -q '^Measuring: [1-9][0-9]* of' "$work/err" && break
+        sleep 0.1
+    done
+    kill -INT $process
+}
+
+# Ctrl-C while it measures: the plan of what is measured, checked, and with a short race.
+begin_optimize
+wait $process
+status=$?
+holds "Ctrl-C ends measuring (exit status $status)" [ "$status" = 0 ]
+holds "it says so" grep -q '^Ending early: ' "$work/err"
+holds "progress tells how much is measured" grep -q '^Measuring: [1-9][0-9]* of [0-9]* (' "$work/err"
+holds "progress tells how long at most" grep -q '^Measuring: .*; at most [0-9]*:[0-9][0-9] left' "$work/err"
+holds "progress tells the best so far" grep -q '^Racing .*; best [0-9.]* ms' "$work/err"
+holds "the result is there" grep -q '^  contestant .*min' "$work/out"
+holds "the plan says so" grep -q '"ended_early": *true' early.plan.json
+good "ended early: [0-9]* candidates" show early.plan.json
+good "^Right:" verify early.plan.json
+
+# Twice: at once, with no plan.
+rm -f early.plan.json
+begin_optimize
+for moment in $(seq 100); do
+    grep -q '^Ending early: ' "$work/err" && break
+    sleep 0.05
+done
+kill -INT $process
+wait $process
+status=$?
+holds "a second Ctrl-C ends at once (exit status $status)" [ "$status" = 130 ]
+holds "there is no plan then" [ ! -e early.plan.json ]

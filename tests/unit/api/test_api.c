@@ -268,6 +268,99 @@ static void test_optimising_can_be_interrupted(void **state)
     collage_context_destroy(context);
 }
 
+/* Ends measuring early, at the first report or once something is measured. */
+struct finisher {
+    collage_context *context;
+    bool at_once;
+    int calls;
+};
+
+static bool finish_early(void *user, const collage_progress *progress)
+{
+    struct finisher *finisher = user;
+    finisher->calls++;
+    if (finisher->at_once || (strcmp(progress->stage, "measure") == 0 && progress->done >= 2))
+        collage_context_finish(finisher->context);
+    return true;
+}
+
+static collage_status optimize_until_enough(struct finisher *finisher, collage_plan **plan)
+{
+    char cache[300]; /* what is not settled stays out of the other tests' way */
+    snprintf(cache, sizeof cache, "%s/early", folder);
+    const collage_context_options options = { .struct_size = sizeof options,
+                                              .cache_directory = cache,
+                                              .progress = finish_early,
+                                              .user = finisher };
+    const collage_optimize_options how = { .struct_size = sizeof how,
+                                           .threads = 1,
+                                           .backends = "reference",
+                                           .remeasure = true,
+                                           .race_seconds = 100 };
+    collage_model *model;
+    assert_int_equal(collage_context_create(&options, &finisher->context), COLLAGE_OK);
+    assert_int_equal(collage_model_load(finisher->context, model_path, NULL, 0, &model),
+                     COLLAGE_OK);
+    collage_context_finish(finisher->context); /* nothing runs: this ends nothing */
+    collage_status status = collage_optimize(finisher->context, model, &how, plan);
+    collage_model_destroy(model);
+    return status;
+}
+
+/* The plan of what is measured; none if that is nothing. */
+static void test_measuring_can_be_ended_early(void **state)
+{
+    const struct fixture *fixture = *state;
+    collage_plan *plan = NULL;
+    struct finisher hasty = { .at_once = true }, later = { .at_once = false };
+    assert_int_equal(optimize_until_enough(&hasty, &plan), COLLAGE_ERROR_INTERRUPTED);
+    assert_null(plan);
+    assert_non_null(strstr(collage_context_message(hasty.context), "before anything was measured"));
+    collage_context_destroy(hasty.context);
+    assert_int_equal(optimize_until_enough(&later, &plan), COLLAGE_OK);
+    assert_true(later.calls > 2);
+    collage_session *session;
+    struct run run;
+    check(fixture, collage_session_create(fixture->context, fixture->model, plan, &session));
+    run_once(fixture, session, &run);
+    assert_expected(&run);
+    collage_session_destroy(session);
+    collage_plan_destroy(plan);
+    collage_context_destroy(later.context);
+    collage_context_finish(NULL);
+}
+
+static bool drop(void *user, const char *bytes, size_t count)
+{
+    (void)user;
+    (void)bytes;
+    (void)count;
+    return true;
+}
+
+/* Without measuring anything. */
+static void test_ablation_checks_its_arguments(void **state)
+{
+    const struct fixture *fixture = *state;
+    collage_context *context = fixture->context;
+    const collage_model *model = fixture->model;
+    const collage_ablate_options old = { .struct_size = sizeof(size_t) },
+                                 many = { .struct_size = sizeof many, .threads = 5000 },
+                                 unknown = { .struct_size = sizeof unknown, .backends = "nobody" };
+    const collage_format text = COLLAGE_FORMAT_TEXT;
+    assert_int_equal(collage_ablate(context, NULL, NULL, text, drop, NULL), COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_ablate(context, model, NULL, text, NULL, NULL),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_ablate(context, model, &old, text, drop, NULL),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_ablate(context, model, &many, text, drop, NULL),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_ablate(context, model, &unknown, text, drop, NULL),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_ablate(context, model, NULL, COLLAGE_FORMAT_SVG, drop, NULL),
+                     COLLAGE_ERROR_ARGUMENT);
+}
+
 struct collected {
     char bytes[1 << 16];
     size_t count;
@@ -468,6 +561,8 @@ int main(void)
         cmocka_unit_test(test_wrong_shapes_are_refused),
         cmocka_unit_test(test_sessions_run_in_several_threads),
         cmocka_unit_test(test_optimising_can_be_interrupted),
+        cmocka_unit_test(test_measuring_can_be_ended_early),
+        cmocka_unit_test(test_ablation_checks_its_arguments),
         cmocka_unit_test(test_second_run_measures_nothing),
         cmocka_unit_test(test_a_damaged_cost_store_is_reported),
         cmocka_unit_test(test_bad_arguments_have_messages),

@@ -126,6 +126,79 @@ static void hostile_names(void **state)
     sample_teardown(&s);
 }
 
+/* The page of a plan with that evidence; the caller's. */
+static struct text page_with(struct sample *s, const char *evidence)
+{
+    struct text text = { 0 };
+    json_decref(s->plan->evidence);
+    s->plan->evidence = json_loads(evidence, 0, NULL);
+    assert_non_null(s->plan->evidence);
+    OK(report_html(s->graph, s->plan, NULL, &text, NULL));
+    return text;
+}
+
+/* As far as the evidence makes sense: plans come from anywhere. */
+static void the_search_is_drawn(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *evidence;
+        size_t points; /* 0: no chart */
+        const char *has;
+    } rows[] = {
+        { "{}", 0, "<main>" },
+        { "{\"convergence\":[{\"step\":0,\"best_ns\":5}]}", 0, "<main>" }, /* no curve */
+        { "{\"convergence\":[{\"step\":0,\"best_ns\":3e6},{\"step\":2,\"best_ns\":2e6}]}", 2,
+          "from 3.000 ms to 2.000 ms" },
+        { "{\"convergence\":[{\"step\":0,\"best_ns\":3e6},{\"step\":1,\"best_ns\":4e6}]}", 2,
+          "from 3.000 ms to 3.000 ms" }, /* the best so far */
+        { "{\"evolution\":{\"best_ns\":[3e6,2e6,2e6,1e6]}}", 4, "generation 4: 1.000 ms" },
+        { "{\"evolution\":{\"best_ns\":[0,3e6,-1,\"x\",null,2e6]}}", 2, "generation 6" },
+        { "{\"evolution\":[1],\"convergence\":7}", 0, "<main>" },
+        { "{\"convergence\":[{\"step\":2,\"best_ns\":3},{\"step\":1,\"best_ns\":2},{}]}", 0,
+          "<main>" },
+        { "{\"convergence\":[{\"step\":\"<b>\",\"best_ns\":1e300},[],\"<i>\"]}", 0, "<main>" },
+    };
+    struct sample s;
+    sample_setup(&s);
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        struct text text = page_with(&s, rows[k].evidence);
+        assert_int_equal(count_of(text.bytes, "<figure"), rows[k].points > 0);
+        assert_int_equal(count_of(text.bytes, "<circle"), rows[k].points);
+        if (!strstr(text.bytes, rows[k].has))
+            fail_msg("no '%s' for %s", rows[k].has, rows[k].evidence);
+        text_free(&text);
+    }
+    struct text text = page_with(&s, "{\"ended_early\":true}");
+    assert_non_null(strstr(text.bytes, "ended early"));
+    text_free(&text);
+    sample_teardown(&s);
+}
+
+/* Reorders and copies go with the kernels before them: two runs of six steps. */
+static void steps_on_one_backend_fold(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct text text = { 0 };
+    sample_setup(&s);
+    OK(report_html(s.graph, s.plan, &s.explanation, &text, NULL));
+    assert_int_equal(count_of(text.bytes, "<g class=\"f\""), 2);
+    assert_non_null(strstr(text.bytes, "data-from=\"0\" data-to=\"3\""));
+    assert_non_null(strstr(text.bytes, "data-from=\"4\" data-to=\"5\""));
+    assert_non_null(strstr(text.bytes, "aria-label=\"Steps 4 to 5 on beta, 4.0 us, 49.8 %\""));
+    assert_int_equal(count_of(text.bytes, "<path class=\"fe\""), 5);
+    assert_int_equal(count_of(text.bytes, "id=\"fold\""), 1);
+    assert_int_equal(count_of(text.bytes, "<rect data-i="), 5); /* a copy has no time */
+    text_free(&text);
+    s.plan->step_count = 0; /* nothing to fold */
+    OK(report_html(s.graph, s.plan, NULL, &text, NULL));
+    assert_int_equal(count_of(text.bytes, "id=\"fold"), 0);
+    text_free(&text);
+    s.plan->step_count = STEPS;
+    sample_teardown(&s);
+}
+
 static void escapes(void **state)
 {
     (void)state;
@@ -249,7 +322,7 @@ static void out_of_memory_is_an_error(void **state)
     collage_status status = COLLAGE_ERROR_MEMORY;
     size_t n = 1;
     sample_setup(&s);
-    for (; status != COLLAGE_OK && n < 200; n++) {
+    for (; status != COLLAGE_OK && n < 400; n++) {
         struct text text = { 0 };
         memory_fail_after(n);
         status = report_html(s.graph, s.plan, &s.explanation, &text, NULL);
@@ -267,6 +340,8 @@ int main(void)
         cmocka_unit_test(golden_page),
         cmocka_unit_test(the_data_tell_the_alternatives),
         cmocka_unit_test(hostile_names),
+        cmocka_unit_test(the_search_is_drawn),
+        cmocka_unit_test(steps_on_one_backend_fold),
         cmocka_unit_test(escapes),
         cmocka_unit_test(boxes_do_not_overlap),
         cmocka_unit_test(sources_stand_where_they_are_used),

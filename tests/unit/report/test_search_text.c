@@ -4,7 +4,8 @@
 
 #include "report/report.h"
 
-static void expect_text(const char *evidence, const char *wanted)
+/* The line that begins so is as wanted; NULL: there is none. */
+static void expect_line(const char *evidence, const char *begin, const char *wanted)
 {
     struct tensor image = fake_image();
     struct graph *graph = fake_graph();
@@ -19,7 +20,7 @@ static void expect_text(const char *evidence, const char *wanted)
     assert_true(!evidence || plan->evidence);
     struct text text = { 0 };
     OK(report_plan(graph, plan, COLLAGE_FORMAT_TEXT, &text, NULL));
-    const char *found = strstr(text.bytes, "  placed by");
+    const char *found = strstr(text.bytes, begin);
     if (wanted && (!found || strncmp(found, wanted, strlen(wanted)) != 0))
         fail_msg("no '%s' in:\n%s", wanted, text.bytes);
     if (!wanted)
@@ -28,6 +29,21 @@ static void expect_text(const char *evidence, const char *wanted)
     plan_destroy(plan);
     fake_teardown(&f);
     graph_destroy(graph);
+}
+
+static void expect_text(const char *evidence, const char *wanted)
+{
+    expect_line(evidence, "  placed by", wanted);
+}
+
+static void the_early_end_is_told(void **state)
+{
+    (void)state;
+    static const char begin[] = "  ended early";
+    expect_line("{\"candidates\": 3, \"unmeasured\": 4}", begin, NULL);
+    expect_line("{\"ended_early\": 1}", begin, NULL); /* plans come from anywhere */
+    expect_line("{\"ended_early\": true, \"unmeasured\": 4}", begin,
+                "  ended early: 4 candidates were not measured, and the race was short\n");
 }
 
 static void the_search_is_told(void **state)
@@ -48,6 +64,7 @@ static void the_search_is_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(the_search_is_told) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(the_search_is_told),
+                                        cmocka_unit_test(the_early_end_is_told) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
