@@ -15,10 +15,12 @@ static const struct option options[] = {
 
 static void print_text(const collage_backend_info *info)
 {
-    char problem[512];
-    clean_text(problem, sizeof problem, info->problem);
-    printf("%-12s  %-11s  %-10s  %s\n", info->name, info->kind,
-           *info->version ? info->version : "-", *problem ? problem : "available");
+    char name[64], version[64], problem[512];
+    collage_printable(name, sizeof name, info->name);
+    collage_printable(version, sizeof version, info->version);
+    collage_printable(problem, sizeof problem, info->problem);
+    printf("%-12s  %-11s  %-10s  %s\n", name, info->kind, *version ? version : "-",
+           *problem ? problem : "available");
 }
 
 static bool add_json(json_t *list, const collage_backend_info *info)

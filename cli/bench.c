@@ -9,7 +9,7 @@ struct settings {
     double seconds;
     const char *peers;
     struct option_list shapes;
-    bool ablate, json, quiet;
+    bool ablate, json, quiet, trust;
 };
 
 static const struct option options[] = {
@@ -24,6 +24,7 @@ static const struct option options[] = {
       "of a model: the speed with 1, 2, ... libraries, one more at a time",
       offsetof(struct settings, ablate) },
     SHAPE_OPTION(struct settings),
+    TRUST_OPTION(struct settings),
     { "json", 0, OPTION_FLAG, NULL, "print one JSON array, an object for each",
       offsetof(struct settings, json) },
     { "quiet", 'q', OPTION_FLAG, NULL, "no progress and no warnings",
@@ -119,7 +120,7 @@ static int bench_all(const struct settings *settings, const struct operands *ope
     struct progress progress;
     collage_context *context;
     progress_begin(&progress, settings->quiet);
-    int result = context_create(&progress, &context);
+    int result = context_create_trusting(&progress, settings->trust, &context);
     if (result != EXIT_OK)
         return result;
     collage_status status = collage_peers_check(context, settings->peers);

@@ -48,13 +48,11 @@ int complain_with(collage_status status, const char *message);
 /* A context whose progress and log lines go to `progress`. 0, or an exit status after complaining.
  */
 int context_create(struct progress *progress, collage_context **out);
+/* trust: code objects beside a plan, whoever may write them. */
+int context_create_trusting(struct progress *progress, bool trust, collage_context **out);
 
 /* collage_write_fn: user is a FILE. */
 bool write_to_file(void *user, const char *bytes, size_t count);
-
-/* Copies text for a terminal: control characters become '?', cut to size - 1 bytes between
- * characters. Names come from files that nobody checked. */
-void clean_text(char *out, size_t size, const char *text);
 
 /* Columns of the terminal behind a descriptor; 80 if it is none. */
 int terminal_columns(int descriptor);

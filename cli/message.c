@@ -9,33 +9,16 @@
 
 #include "cli.h"
 
-void clean_text(char *out, size_t size, const char *text)
-{
-    size_t count = strlen(text);
-    if (size == 0)
-        return;
-    if (count > size - 1) {
-        count = size - 1;
-        while (count > 0 && ((unsigned char)text[count] & 0xc0) == 0x80)
-            count--; /* not in the middle of a UTF-8 character */
-    }
-    for (size_t k = 0; k < count; k++) {
-        unsigned char c = (unsigned char)text[k];
-        out[k] = c < 0x20 || c == 0x7f ? '?' : text[k];
-    }
-    out[count] = '\0';
-}
-
 void complain(const char *command, const char *format, ...)
 {
-    char text[1024], clean[sizeof text];
+    char text[1024];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    clean_text(clean, sizeof clean, text);
+    collage_printable(text, sizeof text, text);
     fflush(stdout);
-    fprintf(stderr, "collage%s%s: %s\n", command ? " " : "", command ? command : "", clean);
+    fprintf(stderr, "collage%s%s: %s\n", command ? " " : "", command ? command : "", text);
 }
 
 /* Which failures are the user's to mend; all others are EXIT_FAILED. */
@@ -73,10 +56,16 @@ int complain_with(collage_status status, const char *message)
 
 int context_create(struct progress *progress, collage_context **out)
 {
+    return context_create_trusting(progress, false, out);
+}
+
+int context_create_trusting(struct progress *progress, bool trust, collage_context **out)
+{
     collage_context_options options = { .struct_size = sizeof options,
                                         .log = progress_log,
                                         .progress = progress_update,
-                                        .user = progress };
+                                        .user = progress,
+                                        .trust = trust };
     collage_status status = collage_context_create(&options, out);
     if (status == COLLAGE_OK)
         return EXIT_OK;

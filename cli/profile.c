@@ -39,10 +39,11 @@ int profile_print(const collage_session *session, FILE *file)
         collage_status status = collage_session_step(session, k, &step);
         if (status != COLLAGE_OK)
             return complain_of(NULL, status);
-        char name[NAME_COLUMNS + 1], ops[256];
-        clean_text(name, sizeof name, step.name);
-        clean_text(ops, ops_size < sizeof ops ? ops_size : sizeof ops, step.ops);
-        fprintf(file, "%4zu  %-12s", k, step.backend);
+        char backend[64], name[NAME_COLUMNS + 1], ops[256];
+        collage_printable(backend, sizeof backend, step.backend);
+        collage_printable(name, sizeof name, step.name);
+        collage_printable(ops, ops_size < sizeof ops ? ops_size : sizeof ops, step.ops);
+        fprintf(file, "%4zu  %-12s", k, backend);
         print_microseconds(file, step.median_ns);
         print_microseconds(file, step.minimum_ns);
         print_microseconds(file, step.predicted_ns);

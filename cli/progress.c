@@ -106,7 +106,7 @@ static void add(char *text, size_t size, const char *format, ...)
 static void describe(const collage_progress *now, char *text, size_t size)
 {
     char alone[40];
-    clean_text(alone, sizeof alone, now->alone ? now->alone : "");
+    collage_printable(alone, sizeof alone, now->alone ? now->alone : "");
     text[0] = '\0';
     if (now->best_ns > 0)
         add(text, size, "; best %.3f ms", now->best_ns / 1e6);
@@ -123,8 +123,8 @@ static void describe(const collage_progress *now, char *text, size_t size)
 static void draw_bar(struct progress *progress, const collage_progress *now, size_t percent)
 {
     char title[40], detail[256], facts[160], bar[BAR_CELLS + 1], line[640];
-    clean_text(title, sizeof title, stage_title(now->stage));
-    clean_text(detail, sizeof detail, now->detail ? now->detail : "");
+    collage_printable(title, sizeof title, stage_title(now->stage));
+    collage_printable(detail, sizeof detail, now->detail ? now->detail : "");
     size_t filled = percent * BAR_CELLS / 100;
     memset(bar, ' ', BAR_CELLS);
     memset(bar, '=', filled);
@@ -135,7 +135,7 @@ static void draw_bar(struct progress *progress, const collage_progress *now, siz
              seconds / 60, seconds % 60, now->done, now->total, facts, detail);
     char shown[sizeof line];
     size_t columns = (size_t)terminal_columns(STDERR_FILENO); /* the last column would wrap */
-    clean_text(shown, columns < sizeof shown ? columns : sizeof shown, line);
+    collage_printable(shown, columns < sizeof shown ? columns : sizeof shown, line);
     fprintf(stderr, "\r%s\033[K", shown);
     fflush(stderr);
     progress->drawn = true;
@@ -154,7 +154,7 @@ static void report_line(struct progress *progress, const collage_progress *now, 
     progress->tenth = percent / 10;
     progress->reported_at = seconds;
     char title[40], facts[160];
-    clean_text(title, sizeof title, stage_title(now->stage));
+    collage_printable(title, sizeof title, stage_title(now->stage));
     describe(now, facts, sizeof facts);
     fprintf(stderr, "%s: %zu of %zu (%zu %%), %ld s%s\n", title, now->done, now->total, percent,
             seconds, facts);
@@ -189,7 +189,7 @@ bool progress_update(void *user, const collage_progress *now)
     size_t percent = now->total ? (size_t)((double)done * 100.0 / (double)now->total) : 0;
     bool new_stage = strcmp(progress->stage, now->stage) != 0;
     if (new_stage)
-        clean_text(progress->stage, sizeof progress->stage, now->stage);
+        collage_printable(progress->stage, sizeof progress->stage, now->stage);
     if (progress->terminal)
         draw_bar(progress, now, percent);
     else

@@ -7,13 +7,14 @@
 
 #include "output.h"
 #include "profile.h"
+#include "shapes.h"
 #include "tensors.h"
 
 struct settings {
     const char *model, *output;
     struct option_list inputs;
     int32_t runs;
-    bool profile;
+    bool profile, trust;
 };
 
 static const struct option options[] = {
@@ -28,6 +29,7 @@ static const struct option options[] = {
       offsetof(struct settings, runs) },
     { "profile", 'p', OPTION_FLAG, NULL, "print the time of each step",
       offsetof(struct settings, profile) },
+    TRUST_OPTION(struct settings),
 };
 
 enum { PROFILE_RUNS = 20 };
@@ -115,7 +117,7 @@ static int make_input(struct job *job, const struct settings *settings, size_t i
     if (status != COLLAGE_OK)
         return complain_of(job->context, status);
     char name[128];
-    clean_text(name, sizeof name, info.name);
+    collage_printable(name, sizeof name, info.name);
     printf("Input %s: the example input.\n", name);
     return EXIT_OK;
 }
@@ -189,7 +191,7 @@ static int run_session(struct job *job, int32_t runs, bool profile)
 /* Names come from the model: what is no plain file name in them becomes '_'. */
 static void plain_name(const struct tensor *tensor, char *name, size_t size)
 {
-    clean_text(name, size, tensor->info.name);
+    collage_printable(name, size, tensor->info.name);
     for (char *c = name; *c; c++)
         if (*c == '/' || (*c == '.' && c == name))
             *c = '_';
@@ -230,7 +232,7 @@ static int write_output(struct job *job, size_t index, const char *folder)
 static int run_job(struct job *job, const struct settings *settings, const char *plan)
 {
     struct progress progress = { 0 };
-    int result = context_create(&progress, &job->context);
+    int result = context_create_trusting(&progress, settings->trust, &job->context);
     if (result != EXIT_OK)
         return result;
     collage_status status =

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shapes.h: the option --shape NAME=1x3x224x224 of the commands that load a model. */
+/* shapes.h: options that several commands have, and --shape NAME=1x3x224x224 of those that load a
+ * model. */
 #ifndef COLLAGE_CLI_SHAPES_H
 #define COLLAGE_CLI_SHAPES_H
 
 #include "cli.h"
+
+#define TRUST_OPTION(settings)                                                                     \
+    {                                                                                              \
+        .name = "trust", .kind = OPTION_FLAG,                                                      \
+        .help = "take code objects beside the plan, whoever may write them",                       \
+        .offset = offsetof(settings, trust)                                                        \
+    }
 
 #define SHAPE_OPTION(settings)                                                                     \
     {                                                                                              \

@@ -152,7 +152,7 @@ void tensor_print_summary(const struct tensor *tensor, FILE *file)
     const collage_tensor_info *info = &tensor->info;
     const struct type *type = type_of(info->dtype);
     char name[128], dims[128];
-    clean_text(name, sizeof name, info->name);
+    collage_printable(name, sizeof name, info->name);
     print_dims(dims, sizeof dims, info->dims, info->rank);
     fprintf(file, "%s: %s %s", name, dims, type ? type->name : "?");
     size_t count = element_count(info);

@@ -5,12 +5,14 @@
 struct settings {
     const char *model;
     struct option_list shapes;
+    bool trust;
 };
 
 static const struct option options[] = {
     { "model", 'm', OPTION_TEXT, "FILE", "the model of the plan, if it has moved",
       offsetof(struct settings, model) },
     SHAPE_OPTION(struct settings),
+    TRUST_OPTION(struct settings),
 };
 
 /* Loads what path names: a plan with its model, or a model. */
@@ -37,15 +39,16 @@ static int load(collage_context *context, const struct settings *settings, const
 
 static int run(const void *data, const struct operands *operands)
 {
+    const struct settings *settings = data;
     struct progress progress;
     collage_context *context;
     collage_model *model = NULL;
     collage_plan *plan = NULL;
     progress_begin(&progress, false);
-    int result = context_create(&progress, &context);
+    int result = context_create_trusting(&progress, settings->trust, &context);
     if (result != EXIT_OK)
         return result;
-    result = load(context, data, operands->items[0], &model, &plan);
+    result = load(context, settings, operands->items[0], &model, &plan);
     if (result == EXIT_OK) {
         collage_verification found = { .struct_size = sizeof found };
         collage_status status = collage_verify(context, model, plan, &found);

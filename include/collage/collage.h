@@ -124,10 +124,18 @@ typedef struct collage_context_options {
     collage_log_fn log;         /* NULL: silent */
     collage_progress_fn progress; /* NULL: none */
     void *user;                   /* handed to log and progress */
+    bool trust;                   /* code objects beside a plan are taken from any folder: see
+                                     collage_plan_load */
 } collage_context_options;
 
 COLLAGE_API const char *collage_version(void);
 COLLAGE_API const char *collage_status_text(collage_status status);
+/* Copies a text so that a terminal shows it and does not obey it: control characters, line ends,
+ * what turns the reading direction, and bytes that are no UTF-8 become "?". Names of nodes and
+ * values are whatever a model holds; the messages of this library are printable already. size: of
+ * out, with the terminator; what does not fit is cut, between two characters. out may be text.
+ * Returns the bytes that were written, without the terminator. */
+COLLAGE_API size_t collage_printable(char *out, size_t size, const char *text);
 
 /* Makes a context: finds the plugins (the libraries themselves are opened later). options may be
  * NULL. */
@@ -271,7 +279,11 @@ COLLAGE_API collage_status collage_optimize(collage_context *context, const coll
 
 /* ---- plans ---- */
 
-/* The model is found by the path in the plan file (relative to it) unless model_path is given. */
+/* The model is found by the path in the plan file (relative to it) unless model_path is given. A
+ * plan is data; if it names code objects beside it (docs/plan-format.md), these are read when a
+ * session is made or the plan is verified or compared: only with the SHA-256 that the plan names,
+ * and, unless the context trusts, only from a folder and files that belong to the user or root and
+ * that nobody else may write. */
 COLLAGE_API collage_status collage_plan_load(collage_context *context, const char *path,
                                              const char *model_path, collage_model **model,
                                              collage_plan **plan);

@@ -114,6 +114,7 @@ collage_status collage_context_create(const collage_context_options *options, co
     context->log = options->log;
     context->progress = options->progress;
     context->user = options->user;
+    context->trust = options->trust;
     context->cache_directory = choose(options->cache_directory, default_cache);
     context->plugin_directories = choose(options->plugin_directory, default_plugins);
     context->worker_program = choose(options->worker_program, default_worker);

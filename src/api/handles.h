@@ -15,6 +15,7 @@ struct collage_context {
     collage_progress_fn progress;
     void *user;
     atomic_bool enough; /* collage_context_finish was called */
+    bool trust;         /* code objects of any owner */
     bool described;     /* the libraries have been asked for their versions */
 };
 
@@ -38,6 +39,7 @@ struct collage_session {
     const void **inputs;
     void **outputs;
     char (*step_ops)[160];
+    struct plan_codes codes;
 };
 
 /* Begins an API call: forgets the last failure. */

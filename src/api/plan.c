@@ -6,6 +6,7 @@
 #include "api/explanation.h"
 #include "api/handles.h"
 #include "api/peers.h"
+#include "base/printable.h"
 #include "plan/placement_log.h"
 #include "report/html.h"
 #include "report/report.h"
@@ -166,8 +167,10 @@ static void warn_of_other_machine(const collage_context *context, const char *pa
                 "plan '%s' was made on another machine (%s; this is %s): optimize the model again "
                 "to have the fastest for this one",
                 path, plan->device_name, here.name);
-    if (!line.failed)
+    if (!line.failed) {
+        printable_make(line.bytes, false); /* what the file calls that machine */
         context->log(context->user, COLLAGE_LOG_WARNING, line.bytes);
+    }
     text_free(&line);
 }
 
@@ -188,6 +191,11 @@ collage_status collage_plan_load(collage_context *context, const char *path, con
     status = load_model(path, model_path, json, &loaded, error);
     if (status == COLLAGE_OK)
         status = plan_from_json(json, loaded->graph, &made, error);
+    if (status == COLLAGE_OK && made->object_count > 0) {
+        status = plan_set_folder(made, path, error);
+        if (status != COLLAGE_OK)
+            plan_destroy(made);
+    }
     if (status == COLLAGE_OK)
         status = wrap(made, plan, error);
     json_decref(json);
@@ -272,6 +280,16 @@ collage_status collage_plan_report(collage_context *context, const collage_model
     return status;
 }
 
+/* Before a plan runs in other processes: would its code be handed out here? */
+static collage_status check_codes(const collage_context *context, const struct plan *plan,
+                                  struct error *error)
+{
+    struct plan_codes codes;
+    collage_status status = plan_codes_load(plan, context->trust, &codes, error);
+    plan_codes_free(&codes);
+    return status;
+}
+
 collage_status collage_bench(collage_context *context, const collage_model *model,
                              const collage_plan *plan, const collage_bench_options *options,
                              collage_format format, collage_write_fn write, void *user)
@@ -280,6 +298,9 @@ collage_status collage_bench(collage_context *context, const collage_model *mode
     if (!model || !plan || !write || (options && options->struct_size < sizeof *options))
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
                          "collage_bench: a pointer is NULL or struct_size is not set");
+    collage_status status = check_codes(context, plan->plan, error);
+    if (status != COLLAGE_OK)
+        return status;
     struct optimizer_settings settings = settings_of(context, model);
     settings.threads = plan->plan->threads;
     if (options && options->seconds > 0)
@@ -289,8 +310,8 @@ collage_status collage_bench(collage_context *context, const collage_model *mode
         return error_memory(error);
     struct text text = { 0 };
     struct peer *peers = NULL;
-    collage_status status = peers_find(options ? options->peers : NULL, context->peer_directories,
-                                       arena, &peers, &settings.peer_count, error);
+    status = peers_find(options ? options->peers : NULL, context->peer_directories, arena, &peers,
+                        &settings.peer_count, error);
     settings.peers = peers;
     if (status == COLLAGE_OK)
         status = pipeline_bench(&settings, plan->plan, error);
@@ -324,6 +345,9 @@ collage_status collage_verify(collage_context *context, const collage_model *mod
     if (!model || !result || result->struct_size < sizeof *result)
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
                          "collage_verify: a pointer is NULL or struct_size is not set");
+    collage_status status = plan ? check_codes(context, plan->plan, error) : COLLAGE_OK;
+    if (status != COLLAGE_OK)
+        return status;
     struct optimizer_settings settings = settings_of(context, model);
     settings.threads = plan ? plan->plan->threads : 0;
     return pipeline_verify(&settings, plan ? plan->plan : NULL, result, error);

@@ -11,6 +11,7 @@ void collage_session_destroy(collage_session *session)
     memory_free(session->inputs);
     memory_free(session->outputs);
     memory_free(session->step_ops);
+    plan_codes_free(&session->codes);
     memory_free(session);
 }
 
@@ -30,12 +31,13 @@ collage_status collage_session_create(collage_context *context, const collage_mo
     session->inputs = memory_alloc((model->graph->input_count + 1) * sizeof(void *));
     session->outputs = memory_alloc((model->graph->output_count + 1) * sizeof(void *));
     session->step_ops = memory_alloc((plan->plan->step_count + 1) * sizeof *session->step_ops);
-    collage_status status = COLLAGE_ERROR_MEMORY;
-    if (session->inputs && session->outputs && session->step_ops)
+    collage_status status =
+        session->inputs && session->outputs && session->step_ops
+            ? plan_codes_load(plan->plan, context->trust, &session->codes, error)
+            : error_memory(error);
+    if (status == COLLAGE_OK)
         status =
             session_create(model->graph, plan->plan, context->registry, &session->session, error);
-    else
-        error_memory(error);
     if (status != COLLAGE_OK) {
         collage_session_destroy(session);
         return status;

@@ -6,18 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
+
 void error_clear(struct error *error)
 {
     error->status = COLLAGE_OK;
     error->text[0] = '\0';
 }
 
-/* Messages are one line each: names from hostile files must not break that. */
-static void make_one_line(char *text)
+/* Messages are one line each: names from hostile files must not break that. length: what vsnprintf
+ * said of the whole; beyond `size` it was cut. */
+static void make_one_line(char *text, size_t size, int length)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
+    printable_make(text, length >= 0 && (size_t)length >= size);
 }
 
 collage_status error_set(struct error *error, collage_status status, const char *format, ...)
@@ -29,9 +30,9 @@ collage_status error_set(struct error *error, collage_status status, const char 
     error->status = status;
     va_list list;
     va_start(list, format);
-    vsnprintf(error->text, sizeof error->text, format, list);
+    int length = vsnprintf(error->text, sizeof error->text, format, list);
     va_end(list);
-    make_one_line(error->text);
+    make_one_line(error->text, sizeof error->text, length);
     return status;
 }
 
@@ -50,8 +51,8 @@ void error_prefix(struct error *error, const char *format, ...)
         return;
     }
     int left = (int)sizeof error->text - used;
-    snprintf(error->text + used, (size_t)left, ": %.*s", left, old);
-    make_one_line(error->text);
+    int added = snprintf(error->text + used, (size_t)left, ": %s", old);
+    make_one_line(error->text, sizeof error->text, added < 0 ? used : used + added);
 }
 
 collage_status error_memory(struct error *error)
@@ -72,8 +73,8 @@ collage_status message_set(collage_message *message, collage_status status, cons
         return status;
     va_list list;
     va_start(list, format);
-    vsnprintf(message->text, sizeof message->text, format, list);
+    int length = vsnprintf(message->text, sizeof message->text, format, list);
     va_end(list);
-    make_one_line(message->text);
+    make_one_line(message->text, sizeof message->text, length);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/printable.h"
 
 static bool reserve(struct text *text, size_t more)
 {
@@ -58,6 +59,21 @@ void text_format(struct text *text, const char *format, ...)
         text->count += (size_t)length;
     }
     va_end(again);
+}
+
+void text_printable(struct text *text, const char *string, size_t width)
+{
+    const unsigned char *at = (const unsigned char *)string;
+    size_t shown = 0;
+    for (; *at && (width == 0 || shown < width); shown++) {
+        const unsigned char *begin = at;
+        if (printable_take_shown(&at) == '?')
+            text_append(text, "?", 1);
+        else
+            text_append(text, (const char *)begin, (size_t)(at - begin));
+    }
+    for (; shown < width; shown++)
+        text_append(text, " ", 1);
 }
 
 void text_free(struct text *text)

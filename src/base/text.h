@@ -17,6 +17,9 @@ struct text {
 void text_append(struct text *text, const char *bytes, size_t count);
 void text_string(struct text *text, const char *string);
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What a terminal may show of it (printable.h): at most `width` characters, and padded with spaces
+ * to as many (0: all, as they are). */
+void text_printable(struct text *text, const char *string, size_t width);
 void text_free(struct text *text);
 /* Hands the whole to a writer; false if it stopped or the text had failed. */
 bool text_write(const struct text *text, collage_write_fn write, void *user);

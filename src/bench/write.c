@@ -37,7 +37,17 @@ static void put_measured(const struct bench_result *result, const struct bench_r
         text_format(out, " %9.1f", result->work / cost->cost_ns);
     else
         text_format(out, " %9s", "-");
-    text_format(out, "%s%s\n", cost->implementation[0] ? "  " : "", cost->implementation);
+    text_string(out, cost->implementation[0] ? "  " : "");
+    text_printable(out, cost->implementation, 0);
+    text_string(out, "\n");
+}
+
+static void put_failed(const struct bench_row *row, struct text *out)
+{
+    text_format(out, "  %-12s %-20s %s: ", row->backend, row->variant,
+                row->refusal ? "refused" : "failed");
+    text_printable(out, row->refusal ? row->refusal : row->cost.reason, 0);
+    text_string(out, "\n");
 }
 
 void bench_put_result(const struct bench_result *result, struct text *out)
@@ -51,9 +61,7 @@ void bench_put_result(const struct bench_result *result, struct text *out)
         if (!row->refusal && row->cost.state == COST_MEASURED)
             put_measured(result, row, out);
         else
-            text_format(out, "  %-12s %-20s %s: %s\n", row->backend, row->variant,
-                        row->refusal ? "refused" : "failed",
-                        row->refusal ? row->refusal : row->cost.reason);
+            put_failed(row, out);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "cost/store_internal.h"
 
 #define FORMAT "collage-costs"
@@ -145,12 +146,8 @@ collage_status cost_store_export(struct cost_store *store, struct text *text, ui
 static bool is_clean_text(const json_t *json)
 {
     const char *text = json_string_value(json);
-    if (!text || json_string_length(json) > TEXT_LIMIT)
-        return false;
-    for (size_t k = 0; k < json_string_length(json); k++)
-        if ((unsigned char)text[k] < ' ' || text[k] == 0x7f)
-            return false;
-    return true;
+    return text && json_string_length(json) <= TEXT_LIMIT &&
+           strlen(text) == json_string_length(json) && printable_is(text);
 }
 
 static bool is_integer(const json_t *json, json_int_t limit)

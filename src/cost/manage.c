@@ -89,18 +89,12 @@ static int prepare(struct cost_store *store, const char *sql, const struct cost_
 
 /* ---- list ---- */
 
-/* Appends a column's text, at most `width` bytes and padded to it (0: as it is). Texts come from
- * libraries and from other machines: they must steer no terminal. */
+/* Appends a column's text, cut and padded to a width (0: as it is). Texts come from libraries and
+ * from other machines: they must steer no terminal. */
 static void put_text(struct text *out, sqlite3_stmt *row, int column, size_t width)
 {
-    const char *at = (const char *)sqlite3_column_text(row, column);
-    size_t shown = 0;
-    for (; at && *at && (width == 0 || shown < width); at++, shown++) {
-        char c = (unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at;
-        text_append(out, &c, 1);
-    }
-    for (; shown < width; shown++)
-        text_append(out, " ", 1);
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    text_printable(out, text ? text : "", width);
 }
 
 /* "3 d", "5 h", "12 min" */

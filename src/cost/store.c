@@ -336,12 +336,7 @@ static int bind_text(sqlite3_stmt *statement, int at, const char *text)
 static int bind_line(sqlite3_stmt *statement, int at, const char *text)
 {
     char line[1024];
-    size_t count = 0;
-    for (; text && text[count] && count + 1 < sizeof line; count++) {
-        unsigned char c = (unsigned char)text[count];
-        line[count] = c < 0x20 || c == 0x7f ? '?' : text[count];
-    }
-    line[count] = '\0';
+    collage_printable(line, sizeof line, text ? text : "");
     return bind_text(statement, at, line);
 }
 

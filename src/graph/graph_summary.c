@@ -84,15 +84,6 @@ double graph_work(const struct graph *graph)
     return work;
 }
 
-/* Names come from the model: what they hold must not steer a terminal. */
-static void print_name(const char *name, struct text *out)
-{
-    for (; *name; name++) {
-        char c = (unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name;
-        text_append(out, &c, 1);
-    }
-}
-
 static void print_ports(const struct graph *graph, const char *what, const value_id *ids,
                         uint32_t count, struct text *out)
 {
@@ -101,7 +92,7 @@ static void print_ports(const struct graph *graph, const char *what, const value
         const struct value *value = &graph->values[ids[k]];
         dims_print(value->tensor.dims, value->tensor.rank, dims, sizeof dims);
         text_format(out, "%-11s ", what);
-        print_name(value->name, out);
+        text_printable(out, value->name, 0); /* names are whatever the model holds */
         text_format(out, ": %s %s\n", dtype_name(value->tensor.dtype), dims);
     }
 }
@@ -135,7 +126,7 @@ void graph_print_summary(const struct graph *graph, struct text *out)
         *(constant ? &constant_bytes : &activation_bytes) += tensor_bytes(&value->tensor);
     }
     text_string(out, "graph       ");
-    print_name(graph->name, out);
+    text_printable(out, graph->name, 0);
     text_string(out, "\n");
     print_ports(graph, "input", graph->inputs, graph->input_count, out);
     print_ports(graph, "output", graph->outputs, graph->output_count, out);

@@ -7,6 +7,7 @@
 #include "graph/body.h"
 #include "onnx/control_flow.h"
 #include "onnx/draft.h"
+#include "onnx/scope.h"
 
 enum { LOOP_OWN = 2 }; /* of a Loop's inputs: the trip count and the condition */
 
@@ -261,23 +262,27 @@ static collage_status make_loop(struct importer *importer, const Onnx__NodeProto
                : status;
 }
 
-/* Outputs that are collected, one for each iteration, have no known shape: they must not be used.
- */
-static collage_status check_outputs(const Onnx__NodeProto *node, size_t carried,
-                                    uint32_t *output_count, struct error *error)
+/* Outputs that are collected, one for each iteration, have no known shape: the node does not make
+ * them, and whoever uses one is refused. */
+static collage_status drop_collected(struct importer *importer, const Onnx__NodeProto *node,
+                                     size_t carried, uint32_t *output_count, struct error *error)
 {
+    size_t named = 0;
     *output_count = 0;
-    for (size_t k = 0; k < node->n_output; k++) {
-        if (!message_string(node->output[k])[0])
+    collage_status status = COLLAGE_OK;
+    for (size_t k = 0; k < node->n_output && status == COLLAGE_OK; k++) {
+        const char *name = message_string(node->output[k]);
+        if (!name[0])
             continue;
-        if (k >= carried)
-            return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
-                             "it collects outputs of a number of iterations that depends on data, "
-                             "which is not supported");
-        *output_count = (uint32_t)k + 1;
+        named++;
+        if (k < carried)
+            *output_count = (uint32_t)k + 1;
+        else
+            status = scope_bind_uncollected(importer, name, control_flow_name(node), error);
     }
-    return *output_count > 0 ? COLLAGE_OK
-                             : error_set(error, COLLAGE_ERROR_FORMAT, "it has no output");
+    if (status == COLLAGE_OK && named == 0)
+        status = error_set(error, COLLAGE_ERROR_FORMAT, "it has no output");
+    return status;
 }
 
 collage_status control_data_loop(struct importer *importer, const Onnx__NodeProto *node,
@@ -288,9 +293,10 @@ collage_status control_data_loop(struct importer *importer, const Onnx__NodeProt
     struct ids own = { 0 }, body_inputs = { 0 };
     struct inlined inlined = { 0 };
     uint32_t output_count;
-    collage_status status = check_outputs(node, carried, &output_count, error);
-    if (status == COLLAGE_OK)
-        status = loop_inputs(importer, node, inputs, carried, &own, &body_inputs, error);
+    collage_status status = drop_collected(importer, node, carried, &output_count, error);
+    if (status != COLLAGE_OK || output_count == 0) /* nobody can use it */
+        return status;
+    status = loop_inputs(importer, node, inputs, carried, &own, &body_inputs, error);
     if (status == COLLAGE_OK)
         status = inline_graph(importer, body, control_flow_name(node), body_inputs.list,
                               (uint32_t)(1 + carried), &inlined, error);

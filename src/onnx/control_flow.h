@@ -15,7 +15,12 @@ typedef collage_status (*control_flow_fn)(struct importer *importer, const Onnx_
 /* The function that puts a node of this type into the graph; NULL if it is no control flow. */
 control_flow_fn control_flow_find(const char *op_type);
 
-/* ---- what the two share ---- */
+/* ---- one of them that has a file of its own ---- */
+
+collage_status control_flow_scan(struct importer *importer, const Onnx__NodeProto *node,
+                                 struct error *error);
+
+/* ---- what they share ---- */
 
 /* The sub-graph that is this attribute of the node. */
 collage_status control_flow_body(struct importer *importer, const Onnx__NodeProto *node,
@@ -25,6 +30,12 @@ collage_status control_flow_body(struct importer *importer, const Onnx__NodeProt
 collage_status control_flow_inline(struct importer *importer, const Onnx__GraphProto *graph,
                                    const char *prefix, const value_id *inputs, value_id *outputs,
                                    struct error *error);
+/* The values that the node takes, GRAPH_NONE for one that is left out. */
+collage_status control_flow_inputs(struct importer *importer, const Onnx__NodeProto *node,
+                                   value_id *inputs, struct error *error);
+/* Gives the value the name of output k, if that has one. */
+collage_status control_flow_bind(struct importer *importer, const Onnx__NodeProto *node, size_t k,
+                                 value_id id, struct error *error);
 /* The node's name, or its first output's. */
 const char *control_flow_name(const Onnx__NodeProto *node);
 

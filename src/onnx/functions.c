@@ -34,12 +34,12 @@ static collage_status bind_inputs(struct importer *importer, struct scope *scope
         value_id id = GRAPH_NONE;
         const char *name = k < call->n_input ? message_string(call->input[k]) : "";
         importer->scope = scope->caller; /* inputs are named where the call stands */
-        bool known = !name[0] || scope_find(importer, name, &id);
+        collage_status status = !name[0] || scope_find(importer, name, &id)
+                                    ? COLLAGE_OK
+                                    : scope_missing(importer, "input", name, error);
         importer->scope = scope;
-        if (!known)
-            return error_set(error, COLLAGE_ERROR_FORMAT,
-                             "input '%s' is made by no node and is no input of the model", name);
-        collage_status status = scope_bind(importer, message_string(function->input[k]), id, error);
+        if (status == COLLAGE_OK)
+            status = scope_bind(importer, message_string(function->input[k]), id, error);
         if (status != COLLAGE_OK)
             return status;
     }
@@ -70,8 +70,7 @@ static collage_status find_outputs(struct importer *importer, const Onnx__Functi
         const char *name = message_string(function->output[k]);
         if (!scope_find(importer, name, &ids[k]) || ids[k] == GRAPH_NONE) {
             if (message_string(call->output[k])[0])
-                return error_set(error, COLLAGE_ERROR_FORMAT,
-                                 "the function's output '%s' is made by no node", name);
+                return scope_missing(importer, "the function's output", name, error);
             ids[k] = GRAPH_NONE;
         }
     }

@@ -111,8 +111,7 @@ static collage_status read_outputs(struct importer *importer, struct error *erro
     for (size_t k = 0; status == COLLAGE_OK && k < graph->n_output; k++) {
         const char *name = message_string(graph->output[k]->name);
         if (!scope_find(importer, name, &ids[k]) || ids[k] == GRAPH_NONE)
-            status = error_set(error, COLLAGE_ERROR_FORMAT,
-                               "the model's output '%s' is made by no node", name);
+            status = scope_missing(importer, "the model's output", name, error);
         else
             status = name_output(importer, name, ids, k, &ids[k], error);
     }
@@ -193,6 +192,7 @@ static void hand_over(struct importer *importer)
     name_map_free(&importer->values);
     name_map_free(&importer->producers);
     name_map_free(&importer->inner_names);
+    memory_free(importer->loops);
 }
 
 static collage_status import_bytes(struct importer *importer, const void *bytes, size_t count,

@@ -5,7 +5,7 @@
 #include "onnx/control_flow.h"
 #include "onnx/decompose.h"
 #include "onnx/functions.h"
-#include "onnx/importer.h"
+#include "onnx/scope.h"
 
 enum {
     ATTRIBUTE_LIMIT = 64,
@@ -311,8 +311,7 @@ static collage_status find_inputs(struct importer *importer, const Onnx__NodePro
         const char *name = message_string(proto->input[k]);
         draft->inputs[k] = GRAPH_NONE;
         if (name[0] && !scope_find(importer, name, &draft->inputs[k]))
-            return error_set(error, COLLAGE_ERROR_FORMAT,
-                             "input '%s' is made by no node and is no input of the model", name);
+            return scope_missing(importer, "input", name, error);
     }
     /* Left-out inputs at the end are as good as not there. */
     while (draft->input_count > 0 && draft->inputs[draft->input_count - 1] == GRAPH_NONE)

@@ -21,6 +21,8 @@ struct importer {
     struct name_map inner_names;
     uint32_t nodes_seen;    /* bodies may be inlined many times */
     unsigned numbers_given; /* behind names that were taken */
+    const char **loops;     /* names: see scope_bind_uncollected */
+    size_t loop_count, loop_capacity;
     struct external_files external;
     uint64_t folded_bytes; /* made by evaluating constant arithmetic */
 };

@@ -6,7 +6,10 @@
 #include "onnx/import_order.h"
 
 enum { DEPTH_LIMIT = 32 };
-#define LEFT_OUT (NAME_MAP_NONE - 1) /* what a map holds for GRAPH_NONE: no value has this id */
+/* What a map holds in the place of a value: no value has these ids. Of UNCOLLECTED + k, the loop is
+ * importer->loops[k]. */
+#define LEFT_OUT    (NAME_MAP_NONE - 1)
+#define UNCOLLECTED ((uint32_t)1 << 31)
 
 collage_status scope_enter(struct importer *importer, struct scope *scope, const char *base,
                            struct error *error)
@@ -39,19 +42,36 @@ static struct name_map *names_here(struct importer *importer)
     return importer->scope ? &importer->scope->values : &importer->values;
 }
 
-collage_status scope_bind(struct importer *importer, const char *name, value_id id,
-                          struct error *error)
+static collage_status bind_number(struct importer *importer, const char *name, uint32_t number,
+                                  struct error *error)
 {
     struct name_map *names = names_here(importer);
     if (!name[0])
         return error_set(error, COLLAGE_ERROR_FORMAT, "a value has an empty name");
     if (name_map_find(names, name) != NAME_MAP_NONE)
         return error_set(error, COLLAGE_ERROR_FORMAT, "value '%s' is defined twice", name);
-    return name_map_add(names, name, id == GRAPH_NONE ? LEFT_OUT : id) ? COLLAGE_OK
-                                                                       : error_memory(error);
+    return name_map_add(names, name, number) ? COLLAGE_OK : error_memory(error);
 }
 
-bool scope_find(const struct importer *importer, const char *name, value_id *id)
+collage_status scope_bind(struct importer *importer, const char *name, value_id id,
+                          struct error *error)
+{
+    return bind_number(importer, name, id == GRAPH_NONE ? LEFT_OUT : id, error);
+}
+
+collage_status scope_bind_uncollected(struct importer *importer, const char *name, const char *loop,
+                                      struct error *error)
+{
+    const size_t count = importer->loop_count;
+    if (!memory_grow((void **)&importer->loops, &importer->loop_capacity, count,
+                     sizeof *importer->loops))
+        return error_memory(error);
+    importer->loops[importer->loop_count++] = loop;
+    return bind_number(importer, name, UNCOLLECTED + (uint32_t)count, error);
+}
+
+/* NAME_MAP_NONE, LEFT_OUT, UNCOLLECTED and more, or a value. */
+static uint32_t find_number(const struct importer *importer, const char *name)
 {
     const struct scope *scope = importer->scope;
     uint32_t found = NAME_MAP_NONE;
@@ -59,10 +79,35 @@ bool scope_find(const struct importer *importer, const char *name, value_id *id)
         found = name_map_find(&scope->values, name);
         scope = scope->caller;
     }
-    if (found == NAME_MAP_NONE)
-        found = name_map_find(scope ? &scope->values : &importer->values, name);
-    *id = found == LEFT_OUT ? GRAPH_NONE : found;
-    return found != NAME_MAP_NONE;
+    return found == NAME_MAP_NONE ? name_map_find(scope ? &scope->values : &importer->values, name)
+                                  : found;
+}
+
+static bool is_uncollected(uint32_t number)
+{
+    return number >= UNCOLLECTED && number < LEFT_OUT;
+}
+
+bool scope_find(const struct importer *importer, const char *name, value_id *id)
+{
+    const uint32_t found = find_number(importer, name);
+    const bool usable = found != NAME_MAP_NONE && !is_uncollected(found);
+    *id = usable && found != LEFT_OUT ? found : GRAPH_NONE;
+    return usable;
+}
+
+collage_status scope_missing(const struct importer *importer, const char *what, const char *name,
+                             struct error *error)
+{
+    const uint32_t found = find_number(importer, name);
+    if (is_uncollected(found))
+        return error_set(
+            error, COLLAGE_ERROR_UNSUPPORTED,
+            "%s '%.100s' is collected by the Loop '%.100s': how often that runs depends "
+            "on data, so the shape is unknown, which is not supported",
+            what, name, importer->loops[found - UNCOLLECTED]);
+    return error_set(error, COLLAGE_ERROR_FORMAT, "%s '%s' is made by no node%s", what, name,
+                     strcmp(what, "input") == 0 ? " and is no input of the model" : "");
 }
 
 /* ---- attributes ---- */

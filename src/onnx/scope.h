@@ -34,6 +34,14 @@ collage_status scope_bind(struct importer *importer, const char *name, value_id 
 /* False if nothing has that name here. *id is GRAPH_NONE for a left-out input. */
 bool scope_find(const struct importer *importer, const char *name, value_id *id);
 
+/* What a loop would collect, though nobody knows how often it runs: the name is there, and whoever
+ * uses it is refused. `loop`: what the loop is called. */
+collage_status scope_bind_uncollected(struct importer *importer, const char *name, const char *loop,
+                                      struct error *error);
+/* The error after scope_find found nothing of use: says why. `what`: "input" or the like. */
+collage_status scope_missing(const struct importer *importer, const char *what, const char *name,
+                             struct error *error);
+
 /* The attribute itself where `proto` only refers to one of the function's; NULL if the call has
  * none. */
 const Onnx__AttributeProto *scope_attribute(const struct importer *importer,

@@ -156,7 +156,7 @@ static collage_status add_row(struct optimizer *optimizer, uint32_t row, struct 
     }
     own->contestant = optimizer->contestant_count - 1;
     optimizer->notes[own->contestant] = optimizer_note_reference(optimizer, plan);
-    return COLLAGE_OK;
+    return optimizer->notes[own->contestant] ? COLLAGE_OK : error_memory(error);
 }
 
 collage_status optimizer_place_ablation(struct optimizer *optimizer, struct error *error)

@@ -279,7 +279,8 @@ collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *er
     return status;
 }
 
-/* "with reference for Gather, Shape": what the library could not do itself. "" if it did all. */
+/* "with reference for Gather, Shape": what the library could not do itself. "" if it did all, NULL
+ * if out of memory. */
 const char *optimizer_note_reference(struct optimizer *optimizer, const struct plan *plan)
 {
     const struct graph *graph = optimizer->settings.graph;
@@ -300,9 +301,11 @@ const char *optimizer_note_reference(struct optimizer *optimizer, const struct p
         listed[count++] = op;
         text_format(&text, "%s%s", text.count ? ", " : "with reference for ", op);
     }
-    const char *note = text.count && !text.failed ? arena_string(optimizer->arena, text.bytes) : "";
+    const char *note = text.failed  ? NULL
+                       : text.count ? arena_string(optimizer->arena, text.bytes)
+                                    : "";
     text_free(&text);
-    return note ? note : "";
+    return note;
 }
 
 static bool backend_takes_whole(const struct optimizer *optimizer, uint32_t backend)
@@ -339,8 +342,9 @@ static collage_status add_alone_plan(struct optimizer *optimizer, uint32_t backe
                 optimizer->notes[k] = arena_format(optimizer->arena, "the mix is %s alone", name);
             return optimizer->notes[k] ? COLLAGE_OK : error_memory(error);
         }
-    status = add_contestant(optimizer, name, optimizer_note_reference(optimizer, plan), plan,
-                            UINT32_MAX, proof, error);
+    const char *note = optimizer_note_reference(optimizer, plan);
+    status = note ? add_contestant(optimizer, name, note, plan, UINT32_MAX, proof, error)
+                  : error_memory(error);
     if (status != COLLAGE_OK)
         plan_destroy(plan);
     return status;

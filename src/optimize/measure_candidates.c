@@ -82,14 +82,16 @@ static collage_status cost_of(struct optimizer *optimizer, candidate_id id, stru
 }
 
 /* "Conv+Relu -> 1x64x56x56, 4 nodes": for people who look into the cost store. */
-static void describe_candidate(const struct optimizer *optimizer, candidate_id id, char *text,
-                               size_t size)
+static collage_status describe_candidate(const struct optimizer *optimizer, candidate_id id,
+                                         char *text, size_t size, struct error *error)
 {
     const struct candidate *candidate = &optimizer->set->items[id];
     text[0] = '\0';
     struct arena *arena = arena_create();
     const collage_subgraph *subgraph = NULL;
-    if (arena && candidate_subgraph(optimizer->set, id, arena, &subgraph, NULL) == COLLAGE_OK) {
+    collage_status status = arena ? candidate_subgraph(optimizer->set, id, arena, &subgraph, error)
+                                  : error_memory(error);
+    if (status == COLLAGE_OK) {
         char ops[160];
         char dims[96];
         subgraph_describe(subgraph, ops, sizeof ops);
@@ -99,6 +101,7 @@ static void describe_candidate(const struct optimizer *optimizer, candidate_id i
         snprintf(text, size, "%s -> %s %s", ops, dims, candidate->variant);
     }
     arena_destroy(arena);
+    return status;
 }
 
 static collage_status measure_one(struct optimizer *optimizer, candidate_id id, struct cost *cost,
@@ -127,7 +130,10 @@ static collage_status keep(struct optimizer *optimizer, candidate_id id, const s
 {
     const struct candidate *candidate = &optimizer->set->items[id];
     char description[320];
-    describe_candidate(optimizer, id, description, sizeof description);
+    collage_status status =
+        describe_candidate(optimizer, id, description, sizeof description, error);
+    if (status != COLLAGE_OK)
+        return status;
     struct cost_conditions key = optimizer_conditions(optimizer, candidate->backend);
     return cost_store_put(optimizer->store, candidate->key, &key, description, cost, error);
 }

@@ -203,14 +203,15 @@ static int compare_ranked(const void *left, const void *right)
     return a->cost_ns < b->cost_ns ? -1 : a->cost_ns > b->cost_ns;
 }
 
-/* The small kernel of middle cost: what stands for a library when its threads are woken. UINT32_MAX
- * if there is none. */
-static candidate_id representative(const struct optimizer *optimizer, uint32_t backend)
+/* The small kernel of middle cost: what stands for a library when its threads are woken. *out:
+ * UINT32_MAX if there is none. */
+static collage_status representative(const struct optimizer *optimizer, uint32_t backend,
+                                     candidate_id *out, struct error *error)
 {
     const struct candidate_set *set = optimizer->set;
     struct ranked *list = memory_alloc((set->count + 1) * sizeof *list);
     if (!list)
-        return UINT32_MAX;
+        return error_memory(error);
     size_t count = 0;
     for (candidate_id id = 0; id < set->count; id++) {
         const struct candidate *candidate = &set->items[id];
@@ -219,9 +220,9 @@ static candidate_id representative(const struct optimizer *optimizer, uint32_t b
             list[count++] = (struct ranked){ id, candidate->cost.cost_ns };
     }
     qsort(list, count, sizeof *list, compare_ranked);
-    candidate_id middle = count ? list[count / 2].id : UINT32_MAX;
+    *out = count ? list[count / 2].id : UINT32_MAX;
     memory_free(list);
-    return middle;
+    return COLLAGE_OK;
 }
 
 static collage_status switch_cost(struct optimizer *optimizer, uint32_t from, uint32_t to,
@@ -240,13 +241,15 @@ static collage_status switch_cost(struct optimizer *optimizer, uint32_t from, ui
         if (status != COLLAGE_OK || found)
             return status;
     }
-    candidate_id a = representative(optimizer, from);
-    candidate_id b = representative(optimizer, to);
+    candidate_id a = UINT32_MAX, b = UINT32_MAX;
     *extra_ns = 0;
-    if (optimizer->settings.stored_only || optimizer_has_enough(optimizer) || a == UINT32_MAX ||
-        b == UINT32_MAX)
-        return COLLAGE_OK;
-    collage_status status = optimizer_need_worker(optimizer, error);
+    collage_status status = representative(optimizer, from, &a, error);
+    if (status == COLLAGE_OK)
+        status = representative(optimizer, to, &b, error);
+    if (status != COLLAGE_OK || optimizer->settings.stored_only ||
+        optimizer_has_enough(optimizer) || a == UINT32_MAX || b == UINT32_MAX)
+        return status;
+    status = optimizer_need_worker(optimizer, error);
     if (status != COLLAGE_OK)
         return status;
     status = worker_measure_switch(optimizer->worker, optimizer->set, a, b, extra_ns, error);

@@ -108,6 +108,7 @@ struct optimizer {
     const char **names, **notes;
     enum proof *proofs;
     size_t contestant_count, contestant_capacity;
+    bool race_failed; /* out of memory between two rounds: nobody could say who leads */
     struct optimizer_counts counts;
 };
 
@@ -227,7 +228,7 @@ collage_status optimizer_place_on(struct optimizer *optimizer, bool *only, bool 
 /* Do both run the same kernels in the same order? */
 bool optimizer_same_steps(const struct plan *a, const struct plan *b);
 /* "with reference for Gather, Shape": what the plan's libraries could not do themselves. "" if they
- * did all. */
+ * did all, NULL if out of memory. */
 const char *optimizer_note_reference(struct optimizer *optimizer, const struct plan *plan);
 /* The placement problem as it stands, over these backends. */
 struct place_problem optimizer_problem(const struct optimizer *optimizer, const bool *enabled);

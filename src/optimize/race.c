@@ -31,8 +31,8 @@ static const double shortest = 0.25, longest = 2;
 /* Seconds: a race of no length only verifies. */
 static const double worth_profiling = 1; /* and worth heats */
 
-/* The fastest by pairs. */
-static size_t find_leader(const struct contestant *contestants, size_t count)
+/* The fastest by pairs; SIZE_MAX if none has finished. */
+static collage_status find_leader(const struct contestant *contestants, size_t count, size_t *out)
 {
     size_t leader = SIZE_MAX;
     for (size_t k = 0; k < count; k++) {
@@ -40,39 +40,49 @@ static size_t find_leader(const struct contestant *contestants, size_t count)
         if (contestants[k].sample_count == 0)
             continue;
         if (leader != SIZE_MAX && !contestant_ratio(&contestants[k], &contestants[leader], &ratio))
-            return SIZE_MAX;
+            return COLLAGE_ERROR_MEMORY;
         if (ratio.median < 1)
             leader = k;
     }
-    return leader;
+    *out = leader;
+    return COLLAGE_OK;
 }
 
-bool race_is_open(struct contestant *contestants, size_t count, double far_behind)
+collage_status race_is_open(struct contestant *contestants, size_t count, double far_behind,
+                            bool *open)
 {
-    size_t leader = find_leader(contestants, count);
-    bool open = false;
+    size_t leader;
+    *open = false;
+    collage_status status = find_leader(contestants, count, &leader);
+    if (status != COLLAGE_OK)
+        return status;
     for (size_t k = 0; k < count && leader != SIZE_MAX; k++) {
         struct summary ratio;
         if (k == leader || contestants[k].sample_count == 0 || contestants[k].rests)
             continue;
         if (!contestant_ratio(&contestants[k], &contestants[leader], &ratio))
-            return false; /* out of memory: the race ends early */
+            return COLLAGE_ERROR_MEMORY;
         contestants[k].rests =
             ratio.low > far_behind && contestants[k].sample_count >= ROUNDS_BEFORE_REST;
-        open = open || (ratio.low <= 1 && ratio.high - ratio.low > narrow);
+        *open = *open || (ratio.low <= 1 && ratio.high - ratio.low > narrow);
     }
-    return open;
+    return COLLAGE_OK;
 }
 
 static bool wants_more(void *user, double spent)
 {
-    const struct optimizer *optimizer = user;
+    struct optimizer *optimizer = user;
     const double seconds = optimizer->settings.race_seconds;
     const bool compares = optimizer->settings.race_anew;
     const double far_behind = optimizer->settings.race_whole ? HUGE_VAL
                               : compares                     ? clear
                                                              : hopeless;
-    const bool open = race_is_open(optimizer->contestants, optimizer->contestant_count, far_behind);
+    bool open;
+    if (race_is_open(optimizer->contestants, optimizer->contestant_count, far_behind, &open) !=
+        COLLAGE_OK) {
+        optimizer->race_failed = true;
+        return false;
+    }
     if (optimizer_has_enough(optimizer))
         return false;
     /* A comparison that was asked for takes the time that was asked for. */
@@ -98,6 +108,8 @@ static collage_status run_race(struct optimizer *optimizer, struct error *error)
                                       .user = optimizer };
     status = race_run(&setup, settings->registry, optimizer->contestants,
                       optimizer->contestant_count, &rules, error);
+    if (status == COLLAGE_OK && optimizer->race_failed)
+        status = error_memory(error);
     if (status == COLLAGE_OK && !settings->race_anew && settings->search == COLLAGE_SEARCH_EXACT &&
         settings->race_seconds >= worth_profiling && !optimizer_has_enough(optimizer))
         status = optimizer_run_heats(optimizer, &setup, error);

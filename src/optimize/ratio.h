@@ -17,8 +17,9 @@ static inline bool contestant_ratio(const struct contestant *a, const struct con
 /*
  * Is it still open who is the fastest? Not if each other's time over the leader's is above 1 with
  * its whole 95 % interval, or known within 3 %. Who is behind by `far_behind` (1.05: 5 %) for sure
- * is sent to rest.
+ * is sent to rest. COLLAGE_ERROR_MEMORY, or COLLAGE_OK.
  */
-bool race_is_open(struct contestant *contestants, size_t count, double far_behind);
+collage_status race_is_open(struct contestant *contestants, size_t count, double far_behind,
+                            bool *open);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "optimize/optimizer.h"
 #include "optimize/ratio.h"
 
@@ -157,7 +158,7 @@ collage_status optimizer_find_winner(struct optimizer *optimizer, enum proof mos
     return status;
 }
 
-/* Why candidates failed, each reason once with how often: at most 40. */
+/* Why candidates failed, each reason once with how often: at most 40. NULL: out of memory. */
 static json_t *list_failures(const struct optimizer *optimizer)
 {
     json_t *list = json_object();
@@ -169,8 +170,12 @@ static json_t *list_failures(const struct optimizer *optimizer)
         char reason[320];
         snprintf(reason, sizeof reason, "%s: %.240s",
                  set->registry->entries[candidate->backend].name, candidate->cost.reason);
+        printable_make(reason, true); /* a key is UTF-8, and this may be cut */
         json_int_t before = json_integer_value(json_object_get(list, reason));
-        (void)json_object_set_new(list, reason, json_integer(before + 1));
+        if (json_object_set_new(list, reason, json_integer(before + 1)) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
     }
     return list;
 }

@@ -67,17 +67,19 @@ static collage_status solve_window(struct relaxation *relaxation, node_id begin,
                         whole->upper[relaxation->rows[k]]);
     for (uint32_t c = 0; c < whole->column_count; c++)
         add_column(relaxation, c, &window);
-    *good = !window.failed && program_solve(relaxation->solver, &window, PROGRAM_RELAX,
-                                            relaxation->deadline, &answer, &ignored) == COLLAGE_OK;
+    collage_status status = window.failed
+                                ? COLLAGE_ERROR_MEMORY
+                                : program_solve(relaxation->solver, &window, PROGRAM_RELAX,
+                                                relaxation->deadline, &answer, &ignored);
+    *good = status == COLLAGE_OK;
     if (*good) {
         relaxation->answers++;
         for (uint32_t k = 0; answer.reply.row_count && k < relaxation->row_count; k++)
             relaxation->prices[relaxation->rows[k]] = answer.prices[k];
         program_answer_free(&answer);
     }
-    bool failed = window.failed;
     program_free(&window);
-    return failed ? error_memory(relaxation->error) : COLLAGE_OK;
+    return status == COLLAGE_ERROR_MEMORY ? error_memory(relaxation->error) : COLLAGE_OK;
 }
 
 /* The second time, what were borders lies inside. */

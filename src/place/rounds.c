@@ -112,10 +112,12 @@ static collage_status run_round(struct rounds *rounds)
     struct placement *best = rounds->best;
     rounds->over = true;
     choose_start(rounds);
-    if (program_solve(rounds->solver, &rounds->model.program, PROGRAM_SOLVE, rounds->deadline,
-                      &answer, &ignored) != COLLAGE_OK)
-        return COLLAGE_OK;
-    collage_status status = COLLAGE_OK;
+    collage_status status = program_solve(rounds->solver, &rounds->model.program, PROGRAM_SOLVE,
+                                          rounds->deadline, &answer, &ignored);
+    if (status == COLLAGE_ERROR_MEMORY)
+        return error_memory(rounds->error);
+    if (status != COLLAGE_OK)
+        return COLLAGE_OK; /* an answer less: no worse than no solver */
     best->solves++;
     best->bound_ns =
         fmax(best->bound_ns, fmin(answer.reply.bound, fmin(rounds->limit_ns, best->cost_ns)));

@@ -88,30 +88,35 @@ static bool send_program(const struct solver_process *process, const struct prog
            put(process, program->start, columns, sizeof(uint8_t));
 }
 
-static double *get(const struct solver_process *process, uint32_t count, bool *good)
+/* Numbers, all finite. *status: COLLAGE_ERROR_BACKEND if the solver gives no such. */
+static double *get(const struct solver_process *process, uint32_t count, collage_status *status)
 {
     double *numbers = memory_alloc(count * sizeof *numbers);
-    *good = *good && numbers &&
-            io_read(process->socket, numbers, count * sizeof *numbers, process->deadline);
-    for (uint32_t k = 0; k < count && *good; k++)
-        *good = isfinite(numbers[k]);
+    if (*status == COLLAGE_OK && !numbers)
+        *status = COLLAGE_ERROR_MEMORY;
+    if (*status == COLLAGE_OK &&
+        !io_read(process->socket, numbers, count * sizeof *numbers, process->deadline))
+        *status = COLLAGE_ERROR_BACKEND;
+    for (uint32_t k = 0; k < count && *status == COLLAGE_OK; k++)
+        if (!isfinite(numbers[k]))
+            *status = COLLAGE_ERROR_BACKEND;
     return numbers;
 }
 
-static bool receive_answer(const struct solver_process *process, const struct program *program,
-                           struct program_answer *out)
+static collage_status receive_answer(const struct solver_process *process,
+                                     const struct program *program, struct program_answer *out)
 {
     struct program_reply *reply = &out->reply;
     if (!io_read(process->socket, reply, sizeof *reply, process->deadline) ||
         reply->magic != PROGRAM_MAGIC || isnan(reply->bound) ||
         (reply->column_count && reply->column_count != program->column_count) ||
         (reply->row_count && reply->row_count != program->row_count))
-        return false;
-    bool good = true;
-    out->columns = get(process, reply->column_count, &good);
-    out->prices = get(process, reply->row_count, &good);
+        return COLLAGE_ERROR_BACKEND;
+    collage_status status = COLLAGE_OK;
+    out->columns = get(process, reply->column_count, &status);
+    out->prices = get(process, reply->row_count, &status);
     reply->has_solution = reply->has_solution && reply->column_count;
-    return good;
+    return status;
 }
 
 collage_status program_solve(const char *solver, const struct program *program,
@@ -127,11 +132,14 @@ collage_status program_solve(const char *solver, const struct program *program,
     collage_status status = start(solver, &process, error);
     if (status)
         return status;
-    bool good = send_program(&process, program, task) && receive_answer(&process, program, out);
+    status = send_program(&process, program, task) ? receive_answer(&process, program, out)
+                                                   : COLLAGE_ERROR_BACKEND;
     stop(&process);
-    if (good)
+    if (status == COLLAGE_OK)
         return COLLAGE_OK;
     program_answer_free(out);
+    if (status == COLLAGE_ERROR_MEMORY)
+        return error_memory(error);
     return clock_ns() >= deadline
                ? error_set(error, COLLAGE_ERROR_TIMEOUT, "'%s' timed out", solver)
                : error_set(error, COLLAGE_ERROR_BACKEND, "'%s' gave no answer", solver);

@@ -16,6 +16,7 @@ enum member_kind {
     MEMBER_NUMBER,
     MEMBER_BOOLEAN,
     MEMBER_LIST,
+    MEMBER_LIST_OR_ABSENT,
     MEMBER_OBJECT,
     MEMBER_INTEGER_OR_NULL,
     MEMBER_OBJECT_OR_NULL
@@ -43,6 +44,7 @@ struct member {
     ROW(PLAN_RESULTS, "results", MEMBER_LIST)                                                      \
     ROW(PLAN_STEPS, "steps", MEMBER_LIST)                                                          \
     ROW(PLAN_TENSORS, "tensors", MEMBER_LIST)                                                      \
+    ROW(PLAN_OBJECTS, "objects", MEMBER_LIST_OR_ABSENT)                                            \
     ROW(PLAN_EVIDENCE, "evidence", MEMBER_OBJECT_OR_NULL)
 
 #define PLAN_MODEL_TABLE(ROW)                                                                      \
@@ -58,6 +60,10 @@ struct member {
 #define PLAN_BACKEND_TABLE(ROW)                                                                    \
     ROW(BACKEND_NAME, "name", MEMBER_TEXT)                                                         \
     ROW(BACKEND_VERSION, "version", MEMBER_TEXT)
+
+#define PLAN_OBJECT_TABLE(ROW)                                                                     \
+    ROW(OBJECT_NAME, "name", MEMBER_TEXT)                                                          \
+    ROW(OBJECT_SHA256, "sha256", MEMBER_TEXT)
 
 #define PLAN_TENSOR_TABLE(ROW)                                                                     \
     ROW(TENSOR_VALUE, "value", MEMBER_INTEGER)                                                     \
@@ -99,13 +105,15 @@ enum { PLAN_TABLE(ROW) PLAN_MEMBER_COUNT };
 enum { PLAN_MODEL_TABLE(ROW) MODEL_MEMBER_COUNT };
 enum { PLAN_SHAPE_TABLE(ROW) SHAPE_MEMBER_COUNT };
 enum { PLAN_BACKEND_TABLE(ROW) BACKEND_MEMBER_COUNT };
+enum { PLAN_OBJECT_TABLE(ROW) OBJECT_MEMBER_COUNT };
 enum { PLAN_TENSOR_TABLE(ROW) TENSOR_MEMBER_COUNT };
 enum { PLAN_STEP_TABLE(ROW) STEP_MEMBER_COUNT };
 enum { PLAN_RESULT_TABLE(ROW) RESULT_MEMBER_COUNT };
 #undef ROW
 
 extern const struct member PLAN_MEMBERS[], PLAN_MODEL_MEMBERS[], PLAN_SHAPE_MEMBERS[],
-    PLAN_BACKEND_MEMBERS[], PLAN_TENSOR_MEMBERS[], PLAN_STEP_MEMBERS[], PLAN_RESULT_MEMBERS[];
+    PLAN_BACKEND_MEMBERS[], PLAN_TENSOR_MEMBERS[], PLAN_STEP_MEMBERS[], PLAN_RESULT_MEMBERS[],
+    PLAN_OBJECT_MEMBERS[];
 
 /* Spellings of enum plan_step_kind and enum plan_place; NULL ends them. */
 extern const char *const plan_step_names[], *const plan_place_names[];

@@ -10,6 +10,7 @@ const struct member PLAN_MEMBERS[] = { PLAN_TABLE(ROW) END };
 const struct member PLAN_MODEL_MEMBERS[] = { PLAN_MODEL_TABLE(ROW) END };
 const struct member PLAN_SHAPE_MEMBERS[] = { PLAN_SHAPE_TABLE(ROW) END };
 const struct member PLAN_BACKEND_MEMBERS[] = { PLAN_BACKEND_TABLE(ROW) END };
+const struct member PLAN_OBJECT_MEMBERS[] = { PLAN_OBJECT_TABLE(ROW) END };
 const struct member PLAN_TENSOR_MEMBERS[] = { PLAN_TENSOR_TABLE(ROW) END };
 const struct member PLAN_STEP_MEMBERS[] = { PLAN_STEP_TABLE(ROW) END };
 const struct member PLAN_RESULT_MEMBERS[] = { PLAN_RESULT_TABLE(ROW) END };

@@ -33,6 +33,7 @@ static bool has_kind(const json_t *json, enum member_kind kind)
     case MEMBER_BOOLEAN:
         return json_is_boolean(json);
     case MEMBER_LIST:
+    case MEMBER_LIST_OR_ABSENT:
         return json_is_array(json);
     case MEMBER_OBJECT:
         return json_is_object(json);
@@ -50,15 +51,19 @@ static bool take(struct reader *r, const json_t *json, const char *what, size_t 
 {
     if (!json_is_object(json))
         return WRONG(r, "%s %zu is not an object", what, index);
-    size_t count = 0;
+    size_t count = 0, absent = 0;
     for (; members[count].name; count++) {
         values[count] = json_object_get(json, members[count].name);
+        if (!values[count] && members[count].kind == MEMBER_LIST_OR_ABSENT) {
+            absent++;
+            continue;
+        }
         if (!values[count])
             return WRONG(r, "%s %zu has no '%s'", what, index, members[count].name);
         if (!has_kind(values[count], members[count].kind))
             return WRONG(r, "'%s' of %s %zu has the wrong type", members[count].name, what, index);
     }
-    if (json_object_size(json) != count)
+    if (json_object_size(json) != count - absent)
         return WRONG(r, "%s %zu has members that do not belong there", what, index);
     return true;
 }
@@ -230,6 +235,38 @@ static bool read_results(struct reader *r, const json_t *list)
     return plan->results != NULL;
 }
 
+static bool read_object(struct reader *r, const json_t *json, uint32_t index)
+{
+    json_t *values[OBJECT_MEMBER_COUNT];
+    struct plan_object *object = &r->plan->objects[index];
+    if (!take(r, json, "object", index, PLAN_OBJECT_MEMBERS, values) ||
+        !take_text(r, values[OBJECT_NAME], &object->name))
+        return false;
+    const char *hash = json_string_value(values[OBJECT_SHA256]);
+    if (!plan_object_name_is_plain(object->name))
+        return WRONG(r, "'%s' is no plain name of a code object", object->name);
+    if (!plan_object_hash_is_one(hash))
+        return WRONG(r, "code object '%s' has no SHA-256", object->name);
+    memcpy(object->sha256, hash, sizeof object->sha256);
+    for (uint32_t k = 0; k < index; k++)
+        if (strcmp(r->plan->objects[k].name, object->name) == 0)
+            return WRONG(r, "code object '%s' is there twice", object->name);
+    return true;
+}
+
+/* list: NULL if there is none. */
+static bool read_objects(struct reader *r, const json_t *list)
+{
+    enum { MOST_OBJECTS = 64 };
+    struct plan *plan = r->plan;
+    plan->objects =
+        take_list(r, list, MOST_OBJECTS, sizeof *plan->objects, "objects", &plan->object_count);
+    for (uint32_t k = 0; plan->objects && k < plan->object_count; k++)
+        if (!read_object(r, json_array_get(list, k), k))
+            return false;
+    return plan->objects != NULL;
+}
+
 /* Format and version before all else: their messages must not be about a missing member. */
 static bool check_format(struct reader *r, const json_t *json)
 {
@@ -268,7 +305,7 @@ static bool read_header(struct reader *r, const json_t *json, json_t **values)
     if (json_is_object(values[PLAN_EVIDENCE]))
         plan->evidence = json_incref(values[PLAN_EVIDENCE]);
     return read_model(r, values[PLAN_MODEL]) && read_backends(r, values[PLAN_BACKENDS]) &&
-           read_results(r, values[PLAN_RESULTS]);
+           read_results(r, values[PLAN_RESULTS]) && read_objects(r, values[PLAN_OBJECTS]);
 }
 
 /* ---- tensors and steps ---- */

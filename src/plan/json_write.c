@@ -175,6 +175,21 @@ static json_t *results_to_json(const struct plan *plan)
     return NULL;
 }
 
+static json_t *objects_to_json(const struct plan *plan)
+{
+    json_t *objects = json_array();
+    bool ok = objects != NULL;
+    for (uint32_t k = 0; k < plan->object_count && ok; k++) {
+        json_t *values[] = { json_string(plan->objects[k].name),
+                             json_string(plan->objects[k].sha256) };
+        ok = append(objects, object(PLAN_OBJECT_MEMBERS, values));
+    }
+    if (ok)
+        return objects;
+    json_decref(objects);
+    return NULL;
+}
+
 /* Names that are looked up again must survive as they are. */
 static collage_status check_names(const struct plan *plan, struct error *error)
 {
@@ -219,12 +234,15 @@ collage_status plan_to_json(const struct plan *plan, const struct graph *graph, 
                          results_to_json(plan),
                          steps,
                          tensors,
+                         objects_to_json(plan),
                          plan->evidence ? json_incref(plan->evidence) : json_null() };
     json_t *json = object(PLAN_MEMBERS, values);
     if (!ok || !json) {
         json_decref(json);
         return error_memory(error);
     }
+    if (plan->object_count == 0) /* the usual case: as if there were no such member */
+        json_object_del(json, PLAN_MEMBERS[PLAN_OBJECTS].name);
     *out = json;
     return COLLAGE_OK;
 }

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "place/place.h"
+#include "plan/object.h"
 
 enum plan_step_kind {
     PLAN_KERNEL,  /* a candidate */
@@ -86,7 +87,10 @@ struct plan {
     bool standalone;
     struct plan_result *results;
     uint32_t result_count;
-    json_t *evidence; /* what was measured: counts, seconds, failures, refusals; may be NULL */
+    struct plan_object *objects; /* code beside the plan file; none are made yet */
+    uint32_t object_count;
+    const char *folder; /* of the file that it was read from; NULL: of none */
+    json_t *evidence;   /* what was measured: counts, seconds, failures, refusals; may be NULL */
 };
 
 /* The graph-level or op-level plan of one placement, transitions inserted, memory planned. */
@@ -116,6 +120,8 @@ collage_status plan_save(const struct plan *plan, const struct graph *graph, con
                          struct error *error);
 /* Reads the file (at most 64 MB) as JSON, with errors that name line and column. */
 collage_status plan_read(const char *path, json_t **out, struct error *error);
+/* Remembers the folder of the file that the plan was read from: its objects lie there. */
+collage_status plan_set_folder(struct plan *plan, const char *plan_file, struct error *error);
 /* Where the model of a plan that was read from plan_file lies: a relative path in the plan is
  * relative to the plan file. */
 collage_status plan_model_path(const json_t *json, const char *plan_file, char *path, size_t size,

@@ -2,6 +2,8 @@
 #include "plan/build.h"
 #include "plan/json.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +105,21 @@ collage_status plan_model_path(const json_t *json, const char *plan_file, char *
         return error_set(error, COLLAGE_ERROR_FORMAT, "the path of the model in '%s' is too long",
                          plan_file);
     return COLLAGE_OK;
+}
+
+collage_status plan_set_folder(struct plan *plan, const char *plan_file, struct error *error)
+{
+    char folder[PATH_MAX], resolved[PATH_MAX];
+    const char *slash = strrchr(plan_file, '/');
+    const int length = slash ? (int)(slash - plan_file) + 1 : 0;
+    if (length >= PATH_MAX)
+        return error_set(error, COLLAGE_ERROR_IO, "the path of the plan is too long");
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? plan_file : ".");
+    if (!realpath(folder, resolved)) /* the working directory may change */
+        return error_set(error, COLLAGE_ERROR_IO, "cannot find the folder '%s': %s", folder,
+                         strerror(errno));
+    plan->folder = arena_string(plan->arena, resolved);
+    return plan->folder ? COLLAGE_OK : error_memory(error);
 }
 
 /* ---- writing ---- */

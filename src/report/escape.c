@@ -3,30 +3,9 @@
 
 #include <string.h>
 
-enum { REPLACEMENT = 0xfffd };
+#include "base/printable.h"
 
-/* The character at *at, which moves behind it; REPLACEMENT for a byte that begins none. */
-static uint32_t take_character(const unsigned char **at)
-{
-    static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
-    const unsigned char *s = *at;
-    uint32_t c = s[0];
-    uint32_t more = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-    *at = s + 1;
-    if ((c >= 0x80 && c < 0xc0) || c >= 0xf8)
-        return REPLACEMENT;
-    if (more > 0)
-        c &= 0x3fu >> more;
-    for (uint32_t k = 1; k <= more; k++) {
-        if ((s[k] & 0xc0) != 0x80) /* the terminator, too */
-            return REPLACEMENT;
-        c = c << 6 | (s[k] & 0x3fu);
-    }
-    if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return REPLACEMENT;
-    *at = s + 1 + more;
-    return c;
-}
+enum { REPLACEMENT = PRINTABLE_NO_CHARACTER };
 
 struct range {
     uint32_t first, last;
@@ -41,7 +20,7 @@ static const struct range hidden[] = {
 
 static uint32_t shown_character(const unsigned char **at)
 {
-    uint32_t c = take_character(at);
+    uint32_t c = printable_take(at);
     for (size_t k = 0; k < sizeof hidden / sizeof hidden[0]; k++)
         if (c >= hidden[k].first && c <= hidden[k].last)
             return REPLACEMENT;

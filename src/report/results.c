@@ -8,13 +8,7 @@ enum { NAME_WIDTH = 22 }; /* "onnxruntime + openvino" */
 
 void report_put(struct text *out, const char *string, size_t width)
 {
-    size_t shown = 0;
-    for (; *string && (width == 0 || shown < width); string++, shown++) {
-        char c = (unsigned char)*string < 0x20 || *string == 0x7f ? '?' : *string;
-        text_append(out, &c, 1);
-    }
-    for (; shown < width; shown++)
-        text_append(out, " ", 1);
+    text_printable(out, string, width);
 }
 
 const struct plan_result *report_chosen(const struct plan *plan)

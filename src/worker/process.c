@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/printable.h"
 #include "base/spawn.h"
 #include "base/text.h"
 #include "worker/family.h"
@@ -149,6 +150,7 @@ int process_become_peer(char *const *arguments)
 static void end_line(struct process *process)
 {
     process->line[process->line_count] = '\0';
+    printable_make(process->line, process->line_count + 1 == sizeof process->line);
     process->line_count = 0;
     if (!process->line[0])
         return;
@@ -156,12 +158,13 @@ static void end_line(struct process *process)
     if (process->log) {
         char prefixed[512];
         snprintf(prefixed, sizeof prefixed, "%.128s: %s", process->label, process->line);
+        printable_make(prefixed, false);
         process->log(process->log_user, COLLAGE_LOG_DEBUG, prefixed);
     }
 }
 
-/* Whole lines, cut where they are too long; control characters become '?'. At most what a pipe
- * holds, since it may print faster than we read. */
+/* Whole lines, cut where they are too long. At most what a pipe holds, since it may print faster
+ * than we read. */
 static void log_output(struct process *process)
 {
     char bytes[4096];
@@ -173,8 +176,7 @@ static void log_output(struct process *process)
             if (bytes[at] == '\n')
                 end_line(process);
             else if (process->line_count + 1 < sizeof process->line)
-                process->line[process->line_count++] =
-                    (unsigned char)bytes[at] < 0x20 || bytes[at] == 0x7f ? '?' : bytes[at];
+                process->line[process->line_count++] = bytes[at] ? bytes[at] : '?';
         }
     }
 }

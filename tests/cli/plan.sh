@@ -64,6 +64,23 @@ holds "show draws an SVG" grep -q '<svg' picture.svg
 run show tiny_cnn.plan.json -o picture.dot
 holds "show writes Graphviz source" grep -q 'digraph' picture.dot
 
+# Code objects beside a plan: with their hash, from a folder that nobody else may write; or trusted.
+mkdir -m 700 objects
+printf kernel >objects/k.so
+chmod 600 objects/k.so
+object=$(sha256sum objects/k.so | cut -d " " -f 1)
+sed "1s/{/{\"objects\": [{\"name\": \"k.so\", \"sha256\": \"$object\"}],/" tiny_cnn.plan.json >objects/code.plan.json
+good "^output: 1x10 float32" run objects/code.plan.json -m tiny_cnn.onnx
+good "^Right:" verify objects/code.plan.json -m tiny_cnn.onnx
+chmod 770 objects
+bad "may be written by other users" run objects/code.plan.json -m tiny_cnn.onnx
+bad "may be written by other users" verify objects/code.plan.json -m tiny_cnn.onnx
+good "^output: 1x10 float32" run objects/code.plan.json -m tiny_cnn.onnx --trust
+good "^Right:" verify objects/code.plan.json -m tiny_cnn.onnx --trust
+printf another >objects/k.so
+bad "is not the one that the plan was made with" run objects/code.plan.json -m tiny_cnn.onnx --trust
+rm -r objects
+
 # A disk that is full before the picture is whole: as if by a limit on the size of files.
 (
     trap '' XFSZ

@@ -129,6 +129,35 @@ static void functions_nest(void **state)
     check(graph, 3, expected);
 }
 
+/* Since IR version 10 functions of one name differ by their overloads. */
+static void overloads_are_told_apart(void **state)
+{
+    (void)state;
+    struct model_builder b, first, second;
+    begin(&b, "3");
+    builder_begin(&first, 21);
+    builder_node(&first, "Neg", "a", "r");
+    add_function(&b, &first, "F", "a", "r");
+    builder_begin(&second, 21);
+    builder_node(&second, "Add", "a,a", "r");
+    add_function(&b, &second, "F", "a", "r")->overload = arena_string(b.arena, "twice");
+    call(&b, "F", "x", "m");
+    call(&b, "F", "m", "y");
+    b.nodes[1]->overload = arena_string(b.arena, "twice");
+    const float expected[] = { 2, 0, -2 };
+    check(builder_graph(&b), 3, expected);
+    builder_end(&first);
+    builder_end(&second);
+    begin(&b, "3");
+    builder_begin(&first, 21);
+    builder_node(&first, "Neg", "a", "r");
+    add_function(&b, &first, "F", "a", "r");
+    call(&b, "F", "x", "y");
+    b.nodes[0]->overload = arena_string(b.arena, "other");
+    builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED, "operator 'F'");
+    builder_end(&first);
+}
+
 static void bad_functions_are_refused(void **state)
 {
     (void)state;
@@ -280,15 +309,105 @@ static void scans_are_unrolled(void **state)
     check(graph, 6, expected);
 }
 
+/* Scan of opset 8: a batch of two, a sum that is carried, sequences of three from their ends. */
+static void begin_old_scan(struct model_builder *b, struct model_builder *body, const char *shape)
+{
+    const float start[2] = { 10, 20 };
+    builder_begin(b, 8);
+    builder_input(b, "x", COLLAGE_FLOAT32, shape);
+    builder_output(b, "y");
+    builder_initializer(b, "start", COLLAGE_FLOAT32, 2, start);
+    builder_begin(body, 8);
+    builder_input(body, "sum", COLLAGE_FLOAT32, "");
+    builder_input(body, "one", COLLAGE_FLOAT32, "");
+    builder_node(body, "Add", "sum,one", "next");
+    builder_node(body, "Neg", "next", "part");
+    builder_output(body, "next");
+    builder_output(body, "part");
+}
+
+static void end_old_scan(struct model_builder *b, struct model_builder *body, const char *inputs,
+                         const char *outputs)
+{
+    const int64_t backwards = 1;
+    builder_node(b, "Scan", inputs, outputs);
+    builder_body(b, "body", body);
+    builder_int(b, "num_scan_inputs", 1);
+    builder_ints(b, "directions", 1, &backwards);
+}
+
+static void scans_of_opset_8_have_a_batch(void **state)
+{
+    (void)state;
+    struct model_builder b, body;
+    const int64_t whole[2] = { 3, 3 }, parts[2] = { 3, 2 };
+    /* x = [-1 0 1; 2 3 4] */
+    const float collected[] = { -11, -11, -10, -24, -27, -29 }, sums[] = { 10, 29 };
+    begin_old_scan(&b, &body, "2x3");
+    end_old_scan(&b, &body, ",start,x", "last,y");
+    struct graph *graph = builder_graph(&b);
+    const struct tensor *y = &graph->values[graph->outputs[0]].tensor;
+    assert_int_equal(y->rank, 2);
+    assert_int_equal(y->dims[0], 2);
+    assert_int_equal(y->dims[1], 3);
+    builder_end(&body);
+    check(graph, 6, collected);
+    begin_old_scan(&b, &body, "2x3"); /* lengths that say nothing; only the sum is used */
+    builder_initializer(&b, "lengths", COLLAGE_INT64, 2, whole);
+    end_old_scan(&b, &body, "lengths,start,x", "y,");
+    graph = builder_graph(&b);
+    builder_end(&body);
+    check(graph, 2, sums);
+    begin_old_scan(&b, &body, "2x3");
+    builder_initializer(&b, "lengths", COLLAGE_INT64, 2, parts);
+    end_old_scan(&b, &body, "lengths,start,x", "last,y");
+    builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED,
+                    "node 'the_Scan' (Scan): its sequences have lengths of their own");
+    builder_end(&body);
+    begin_old_scan(&b, &body, "2x3");
+    builder_input(&b, "lengths", COLLAGE_INT64, "2");
+    end_old_scan(&b, &body, "lengths,start,x", "last,y");
+    builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED, "sequence_lens of opset 8");
+    builder_end(&body);
+}
+
+static void bad_scans_of_opset_8_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *shape, *inputs;
+        collage_status status;
+        const char *message;
+    } table[] = {
+        { "3x3", ",start,x", COLLAGE_ERROR_SHAPE, "batches of 2 and 3" },
+        { "2", ",start,x", COLLAGE_ERROR_SHAPE, "input 2 has too few dimensions" },
+        { "2x3", "", COLLAGE_ERROR_FORMAT, "it has no scanned input" },
+        { "2x3", ",start", COLLAGE_ERROR_FORMAT, "does not fit its inputs" },
+        { "2x3", ",start,", COLLAGE_ERROR_FORMAT, "input 2 is missing" },
+        { "2x0", ",start,x", COLLAGE_ERROR_UNSUPPORTED, "outputs of no iteration" },
+        { "2x10000", ",start,x", COLLAGE_ERROR_UNSUPPORTED, "more than 10000 iterations" },
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct model_builder b, body;
+        begin_old_scan(&b, &body, table[k].shape);
+        end_old_scan(&b, &body, table[k].inputs, "last,y");
+        builder_refused(&b, table[k].status, table[k].message);
+        builder_end(&body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_are_inlined),
         cmocka_unit_test(functions_nest),
+        cmocka_unit_test(overloads_are_told_apart),
         cmocka_unit_test(bad_functions_are_refused),
         cmocka_unit_test(a_constant_condition_takes_a_branch),
         cmocka_unit_test(loops_are_unrolled),
         cmocka_unit_test(scans_are_unrolled),
+        cmocka_unit_test(scans_of_opset_8_have_a_batch),
+        cmocka_unit_test(bad_scans_of_opset_8_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

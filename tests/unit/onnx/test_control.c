@@ -275,25 +275,93 @@ static void what_does_not_fit_is_refused(void **state)
     builder_body(&b, "else_branch", &otherwise);
     builder_refused(&b, COLLAGE_ERROR_SHAPE, "must be one bool");
     builder_end(&otherwise);
-    /* A value that grows with each iteration, and one that is collected. */
-    for (int which = 0; which < 2; which++) {
-        begin(&b, "3");
-        builder_input(&b, "trips", COLLAGE_INT64, "1");
-        builder_begin(&body, 21);
-        builder_input(&body, "i", COLLAGE_INT64, "");
-        builder_input(&body, "goes_on", COLLAGE_BOOL, "");
-        builder_input(&body, "value", COLLAGE_FLOAT32, "3");
-        builder_node(&body, "Concat", "value,x", "next");
-        builder_int(&body, "axis", 0);
-        builder_output(&body, "goes_on");
-        builder_output(&body, which ? "value" : "next");
-        builder_output(&body, "next");
-        builder_node(&b, "Loop", "trips,,x", which ? "last,y" : "y");
-        builder_body(&b, "body", &body);
-        builder_refused(&b, which ? COLLAGE_ERROR_UNSUPPORTED : COLLAGE_ERROR_SHAPE,
-                        which ? "collects outputs" : "changes its type or its shape");
-        builder_end(&body);
-    }
+    /* A value that grows with each iteration. */
+    begin(&b, "3");
+    builder_input(&b, "trips", COLLAGE_INT64, "1");
+    builder_begin(&body, 21);
+    builder_input(&body, "i", COLLAGE_INT64, "");
+    builder_input(&body, "goes_on", COLLAGE_BOOL, "");
+    builder_input(&body, "value", COLLAGE_FLOAT32, "3");
+    builder_node(&body, "Concat", "value,x", "next");
+    builder_int(&body, "axis", 0);
+    builder_output(&body, "goes_on");
+    builder_output(&body, "next");
+    builder_node(&b, "Loop", "trips,,x", "y");
+    builder_body(&b, "body", &body);
+    builder_refused(&b, COLLAGE_ERROR_SHAPE, "changes its type or its shape");
+    builder_end(&body);
+}
+
+/* y = 2 x as long as "trips" says; "all" would collect each of them. */
+static void begin_collecting(struct model_builder *b, struct model_builder *body,
+                             const char *outputs)
+{
+    builder_begin(b, 21);
+    builder_input(b, "x", COLLAGE_FLOAT32, "3");
+    builder_input(b, "trips", COLLAGE_INT64, "");
+    builder_begin(body, 21);
+    builder_input(body, "i", COLLAGE_INT64, "");
+    builder_input(body, "goes_on", COLLAGE_BOOL, "");
+    builder_input(body, "value", COLLAGE_FLOAT32, "3");
+    builder_node(body, "Add", "value,value", "next");
+    builder_output(body, "goes_on");
+    builder_output(body, "next");
+    builder_output(body, "next");
+    builder_node(b, "Loop", "trips,,x", outputs);
+    builder_body(b, "body", body);
+}
+
+static void what_is_collected_may_be_left_alone(void **state)
+{
+    (void)state;
+    struct model_builder b, body;
+    const float x[] = { 1, 2, 3 };
+    begin_collecting(&b, &body, "y,all");
+    builder_output(&b, "y");
+    struct graph *graph = builder_graph(&b);
+    builder_end(&body);
+    assert_int_equal(graph->node_count, 1);
+    assert_int_equal(graph->nodes[0].base.output_count, 1);
+    check(graph, x, &(int64_t){ 3 }, 3, (const float[]){ 8, 16, 24 });
+    graph_destroy(graph);
+    begin_collecting(&b, &body, ",all"); /* nothing of it is used: it goes */
+    builder_node(&b, "Neg", "x", "y");
+    builder_output(&b, "y");
+    graph = builder_graph(&b);
+    builder_end(&body);
+    assert_int_equal(graph->node_count, 1);
+    assert_string_equal(graph->nodes[0].op->name, "Neg");
+    graph_destroy(graph);
+}
+
+static void what_is_collected_has_no_shape(void **state)
+{
+    (void)state;
+    struct model_builder b, body, then;
+    begin_collecting(&b, &body, "y,all");
+    builder_output(&b, "all");
+    builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED,
+                    "the model's output 'all' is collected by the Loop 'the_Loop': how often that "
+                    "runs depends on data");
+    builder_end(&body);
+    begin_collecting(&b, &body, "last,all");
+    builder_node(&b, "Neg", "all", "y");
+    builder_output(&b, "y");
+    builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED,
+                    "node 'the_Neg' (Neg): input 'all' is collected by the Loop 'the_Loop'");
+    builder_end(&body);
+    begin_collecting(&b, &body, "last,all"); /* in a body of another node */
+    const bool yes = true;
+    builder_initializer(&b, "yes", COLLAGE_BOOL, 1, &yes);
+    builder_begin(&then, 21);
+    builder_node(&then, "Neg", "all", "r");
+    builder_output(&then, "r");
+    builder_node(&b, "If", "yes", "y");
+    builder_body(&b, "then_branch", &then);
+    builder_output(&b, "y");
+    builder_refused(&b, COLLAGE_ERROR_UNSUPPORTED, "is collected by the Loop 'the_Loop'");
+    builder_end(&then);
+    builder_end(&body);
 }
 
 static void bad_text_is_refused(void **state)
@@ -360,6 +428,8 @@ int main(void)
         cmocka_unit_test(exports_are_read_back),
         cmocka_unit_test(bodies_nest),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(what_is_collected_may_be_left_alone),
+        cmocka_unit_test(what_is_collected_has_no_shape),
         cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(different_bodies_differ),
     };

@@ -147,12 +147,40 @@ static void a_race_goes_on_while_it_is_open(void **state)
         const struct race *race = &cases[r].race;
         for (size_t c = 0; c < race->count; c++)
             fill_samples(race, c, samples[c], &contestants[c]);
-        if (race_is_open(contestants, race->count, 1.05) != cases[r].open)
+        bool open = !cases[r].open;
+        assert_int_equal(race_is_open(contestants, race->count, 1.05, &open), COLLAGE_OK);
+        if (open != cases[r].open)
             fail_msg("%s: open is wrong", race->what);
         for (size_t c = 0; c < race->count; c++)
             if (contestants[c].rests != cases[r].rests[c])
                 fail_msg("%s: rests of %zu is wrong", race->what, c);
     }
+}
+
+/* Who cannot compare does not say that all is clear. */
+static void a_race_without_memory_fails(void **state)
+{
+    (void)state;
+    static double samples[MOST][ROUNDS];
+    const struct race race = { { 100, 100.5, 101 }, { 0.2, 0.1, 0.2 }, 3, 0, "wide noise" };
+    struct contestant contestants[MOST] = { { 0 } };
+    bool open;
+    size_t failed = 0;
+    for (size_t c = 0; c < race.count; c++)
+        fill_samples(&race, c, samples[c], &contestants[c]);
+    for (size_t n = 1; n <= 100; n++) {
+        memory_fail_once(n);
+        collage_status status = race_is_open(contestants, race.count, 1.05, &open);
+        memory_fail_after(0);
+        failed += status == COLLAGE_ERROR_MEMORY;
+        if (status == COLLAGE_OK) {
+            assert_int_equal(failed, n - 1); /* each allocation failed once */
+            break;
+        }
+    }
+    assert_true(failed >= 4); /* two comparisons for the leader, two with it */
+    assert_int_equal(race_is_open(contestants, race.count, 1.05, &open), COLLAGE_OK);
+    assert_true(open);
 }
 
 static void costs_are_found_by_key(void **state)
@@ -184,6 +212,7 @@ int main(void)
         cmocka_unit_test(the_mix_must_prove_itself),
         cmocka_unit_test(one_that_lost_again_is_out),
         cmocka_unit_test(a_race_goes_on_while_it_is_open),
+        cmocka_unit_test(a_race_without_memory_fails),
         cmocka_unit_test(costs_are_found_by_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,66 @@ static void messages(void **state)
     sample_teardown(&s);
 }
 
+/* "objects" may be left out; else it holds names and hashes, and survives a round trip. */
+static void objects_are_read_strictly(void **state)
+{
+    (void)state;
+    static const char hash[] = "6923dd1bc0460082c5d55a831908c24a282860b7f1cd6c2b79cf1bc8857c639c";
+    struct sample s;
+    sample_setup(&s);
+    json_t *json = fresh(&s), *objects = json_pack("[{s:s,s:s}]", "name", "k.so", "sha256", hash);
+    assert_null(json_object_get(json, "objects"));
+    json_object_set(json, "objects", objects);
+    struct plan *plan;
+    struct error error = { 0 };
+    if (plan_from_json(json, s.graph, &plan, &error) != COLLAGE_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(plan->object_count, 1);
+    assert_string_equal(plan->objects[0].name, "k.so");
+    assert_string_equal(plan->objects[0].sha256, hash);
+    json_t *again;
+    OK(plan_to_json(plan, s.graph, &again, NULL));
+    assert_true(json_equal(json_object_get(again, "objects"), objects));
+    json_decref(again);
+    plan_destroy(plan);
+    json_decref(json);
+    json_decref(objects);
+    static const struct {
+        const char *list, *words;
+    } bad[] = {
+        { "{}", "wrong type" },
+        { "null", "wrong type" },
+        { "[1]", "is not an object" },
+        { "[{\"name\":\"k.so\"}]", "has no 'sha256'" },
+        { "[{\"name\":\"k.so\",\"sha256\":\"@\",\"x\":1}]", "do not belong" },
+        { "[{\"name\":\"k.so\",\"sha256\":\"12\"}]", "has no SHA-256" },
+        { "[{\"name\":\"k.so\",\"sha256\":\"G@\"}]", "has no SHA-256" },
+        { "[{\"name\":\"../k.so\",\"sha256\":\"@\"}]", "no plain name" },
+        { "[{\"name\":\"\",\"sha256\":\"@\"}]", "no plain name" },
+        { "[{\"name\":\"k\",\"sha256\":\"@\"},{\"name\":\"k\",\"sha256\":\"@\"}]",
+          "is there twice" },
+    };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        char text[512];
+        size_t used = 0;
+        for (const char *at = bad[k].list; *at; at++) { /* '@': the hash */
+            char one[2] = { *at, 0 };
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s", *at == '@' ? hash : one);
+        }
+        json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+        assert_non_null(value);
+        reject(&s, with(&s, NULL, 0, "objects", value), COLLAGE_ERROR_FORMAT, bad[k].words);
+        json_decref(value);
+    }
+    json_t *many = json_array();
+    for (int k = 0; k < 65; k++)
+        json_array_append_new(many, json_null());
+    reject(&s, with(&s, NULL, 0, "objects", many), COLLAGE_ERROR_FORMAT, "at most 64 can be");
+    json_decref(many);
+    sample_teardown(&s);
+}
+
 static void files_that_are_no_plans(void **state)
 {
     (void)state;
@@ -358,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
         cmocka_unit_test(messages),
+        cmocka_unit_test(objects_are_read_strictly),
         cmocka_unit_test(files_that_are_no_plans),
         cmocka_unit_test(mutated_texts),
         cmocka_unit_test(mutated_members),
