@@ -34,7 +34,7 @@ struct command {
 
 extern const struct command command_costs, command_weights, command_optimize, command_run,
     command_verify, command_bench, command_bench_ops, command_inspect, command_backends,
-    command_show, command_explain, command_measure;
+    command_show, command_explain, command_measure, command_patterns;
 
 /* One line on standard error: "collage: ...", or "collage COMMAND: ..." if command is not NULL. */
 void complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -10,9 +10,9 @@
 #include "cli.h"
 
 static const struct command *const commands[] = {
-    &command_optimize, &command_run,      &command_verify,  &command_bench,
-    &command_show,     &command_explain,  &command_measure, &command_bench_ops,
-    &command_inspect,  &command_backends, &command_costs,   &command_weights,
+    &command_optimize, &command_run,      &command_verify,    &command_bench,   &command_show,
+    &command_explain,  &command_measure,  &command_bench_ops, &command_inspect, &command_backends,
+    &command_costs,    &command_patterns, &command_weights,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

@@ -6,7 +6,7 @@ struct settings {
     const char *node, *backends;
     int32_t threads;
     double budget;
-    struct option_list shapes;
+    struct option_list shapes, patterns;
     bool remeasure, quiet;
 };
 
@@ -20,6 +20,9 @@ static const struct option options[] = {
     { "budget", 0, OPTION_SECONDS, "TIME", "time limit for measuring, such as 90s (default: 5m)",
       offsetof(struct settings, budget) },
     SHAPE_OPTION(struct settings),
+    { "patterns", 0, OPTION_LIST, "FILE",
+      "offer what this file says to the backends, too; repeat for more",
+      offsetof(struct settings, patterns) },
     { "remeasure", 0, OPTION_FLAG, NULL, "measure anew what was measured before",
       offsetof(struct settings, remeasure) },
     { "quiet", 'q', OPTION_FLAG, NULL, "no progress and no warnings",
@@ -40,7 +43,9 @@ static collage_status measure(collage_context *context, const struct settings *s
                                               .backends = settings->backends,
                                               .threads = settings->threads,
                                               .budget_seconds = settings->budget,
-                                              .remeasure = settings->remeasure };
+                                              .remeasure = settings->remeasure,
+                                              .pattern_files = settings->patterns.items,
+                                              .pattern_file_count = settings->patterns.count };
     return collage_measure(context, model, &choices, write_out, progress);
 }
 

@@ -12,7 +12,7 @@ struct settings {
     const char *output, *backends, *dump, *placement_out;
     int32_t threads;
     double budget, race;
-    struct option_list shapes;
+    struct option_list shapes, patterns;
     struct search_settings search;
     bool json, remeasure, quiet;
 };
@@ -31,6 +31,9 @@ static const struct option options[] = {
       "time for the final race, twice that while it is open (default: 20s)",
       offsetof(struct settings, race) },
     SHAPE_OPTION(struct settings),
+    { "patterns", 0, OPTION_LIST, "FILE",
+      "offer what this file says to the backends, too; repeat for more",
+      offsetof(struct settings, patterns) },
     { "search", 0, OPTION_TEXT, "NAME", "exact (default), op-level, two-level, greedy or brute",
       offsetof(struct settings, search.name) },
     { "kernel-cost", 0, OPTION_NANOSECONDS, "TIME",
@@ -157,7 +160,9 @@ static int search_to(const struct settings *settings, const char *path, const ch
                                          .threads = settings->threads,
                                          .budget_seconds = settings->budget,
                                          .race_seconds = settings->race,
-                                         .remeasure = settings->remeasure };
+                                         .remeasure = settings->remeasure,
+                                         .pattern_files = settings->patterns.items,
+                                         .pattern_file_count = settings->patterns.count };
     struct pin_list pins = { .count = 0 };
     int result = search_parse(command_optimize.name, &settings->search, &choices, &pins);
     if (result == EXIT_OK)

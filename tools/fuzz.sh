@@ -14,7 +14,7 @@ case "$minutes" in
     exit 2
     ;;
 esac
-[ $# -gt 0 ] || set -- import text plan costs
+[ $# -gt 0 ] || set -- import text plan costs patterns
 for target in "$@"; do
     if [ ! -d "fuzz/corpus/$target" ]; then
         echo "tools/fuzz.sh: there is no target '$target'" >&2
@@ -31,7 +31,7 @@ build() {
         CC=clang cmake -B "$folder" -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O1 -g" \
             -DCMAKE_C_FLAGS=-fsanitize=fuzzer-no-link -DCOLLAGE_FUZZ=ON -DCOLLAGE_SANITIZE_ADDRESS=ON &&
             cmake --build "$folder" --parallel "$(nproc)" --target \
-                fuzz_import fuzz_text fuzz_plan fuzz_costs
+                fuzz_import fuzz_text fuzz_plan fuzz_costs fuzz_patterns
     } >"$folder/build.log" 2>&1; then
         cat "$folder/build.log" >&2
         exit 1

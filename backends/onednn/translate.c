@@ -189,6 +189,41 @@ static bool check_graph(struct recipe *recipe)
     return true;
 }
 
+/* Does a node from number `from` on read a result of `node`? */
+static bool is_read_from(const collage_subgraph *graph, const collage_node *node, uint32_t from)
+{
+    for (uint32_t j = from; j < graph->node_count; j++) {
+        for (uint32_t i = 0; i < graph->nodes[j]->input_count; i++) {
+            for (uint32_t o = 0; o < node->output_count; o++) {
+                if (node->outputs[o] != COLLAGE_NO_VALUE &&
+                    graph->nodes[j]->inputs[i] == node->outputs[o])
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Our own patterns are chains; a file of patterns may name any convex set of nodes. */
+static bool check_chain(struct recipe *recipe)
+{
+    const collage_subgraph *graph = recipe->graph;
+    const collage_node *last = graph->nodes[graph->node_count - 1];
+    if (graph->node_count == 1)
+        return true;
+    if (graph->output_count != 1 || last->output_count == 0 ||
+        graph->outputs[0] != last->outputs[0])
+        return refuse(recipe, "it is no chain with one result at its end");
+    for (uint32_t k = 0; k + 1 < graph->node_count; k++) {
+        const collage_node *node = graph->nodes[k];
+        if (node->output_count == 0 || node->outputs[0] == COLLAGE_NO_VALUE ||
+            is_read_from(graph, node, k + 2))
+            return refuse(recipe, "it is no chain: %s is not used by the next operator alone",
+                          node->op_type);
+    }
+    return true;
+}
+
 /* The Transpose or Pad before the head makes one of its operands. */
 static bool take_prefix(struct recipe *recipe)
 {
@@ -248,7 +283,7 @@ static bool check_tags(struct recipe *recipe)
 static bool translate_pass(struct recipe *recipe)
 {
     const collage_subgraph *graph = recipe->graph;
-    if (!check_graph(recipe) || !split_chain(recipe))
+    if (!check_graph(recipe) || !check_chain(recipe) || !split_chain(recipe))
         return false;
     const struct rule *rule = find_rule(recipe_head(recipe)->op_type);
     if (!rule->chain && graph->node_count > recipe->head + 1)

@@ -38,13 +38,16 @@ static bool example_supports(const collage_subgraph *subgraph, const collage_tar
 {
     (void)target;
     const collage_node *last = subgraph->nodes[subgraph->node_count - 1];
-    const collage_value *output = subgraph->values[last->outputs[0]];
-    if (strcmp(last->op_type, "Relu") != 0)
+    const collage_node *first = subgraph->nodes[0];
+    bool chain = subgraph->node_count == 2 && strcmp(first->op_type, "Add") == 0 &&
+                 first->outputs[0] == last->inputs[0]; /* files of patterns may ask about others */
+    if (strcmp(last->op_type, "Relu") != 0 || !(chain || subgraph->node_count == 1))
         return refuse(why, "takes Add only with the Relu after it");
+    const collage_value *output = subgraph->values[last->outputs[0]];
     if (subgraph->output_count != 1 || subgraph->outputs[0] != last->outputs[0])
         return refuse(why, "the sum is used elsewhere, too");
-    for (uint32_t k = 0; k < subgraph->nodes[0]->input_count; k++) {
-        const collage_value *input = subgraph->values[subgraph->nodes[0]->inputs[k]];
+    for (uint32_t k = 0; k < first->input_count; k++) {
+        const collage_value *input = subgraph->values[first->inputs[k]];
         if (input->dtype != COLLAGE_FLOAT32)
             return refuse(why, "takes float32 only");
         if (input->rank != output->rank || input->bytes != output->bytes)

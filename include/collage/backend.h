@@ -178,7 +178,8 @@ static inline const char *collage_node_string(const collage_node *node, const ch
  * A pattern is a chain: an operator, then optional consumers, each of which uses the single-use
  * output of the one before it. The grammar (docs/patterns.md): pattern = set { " " set [ "*" number
  * ] }        set = Op | "(" Op { "|" Op } ")" Example: "Conv (Relu|Clip|Add|Mul)*4". Every prefix
- * is a candidate; `supports` then decides on each.
+ * is a candidate; `supports` then decides on each. Users may add patterns of any shape in files
+ * (docs/patterns.md): `supports` may be asked about any convex sub-graph, with several outputs too.
  */
 typedef struct collage_pattern {
     const char *name;

@@ -271,6 +271,11 @@ typedef struct collage_optimize_options {
     /* A file as collage_placement_save writes it, whole or in part: its groups become kernels of
      * the plan. NULL: none. */
     const char *placement;
+    /* Files of patterns and rules (docs/patterns.md): what the backends could run besides what they
+     * list themselves. All of it is still asked of the backend, measured and checked. Names of
+     * files; NULL with pattern_file_count 0: none. */
+    const char *const *pattern_files;
+    size_t pattern_file_count;
 } collage_optimize_options;
 
 COLLAGE_API collage_status collage_optimize(collage_context *context, const collage_model *model,
@@ -459,6 +464,8 @@ typedef struct collage_measure_options {
     int32_t threads;       /* 0: the number of physical cores this process may use */
     double budget_seconds; /* after which nothing more is measured; 0: 300 */
     bool remeasure;        /* ignore stored costs (they are replaced) */
+    const char *const *pattern_files; /* as in collage_optimize_options */
+    size_t pattern_file_count;
 } collage_measure_options;
 
 /*
@@ -518,6 +525,23 @@ COLLAGE_API collage_status collage_costs_list(collage_context *context,
 COLLAGE_API collage_status collage_costs_prune(collage_context *context,
                                                const collage_costs_filter *filter,
                                                uint64_t *removed, uint64_t *left);
+
+/*
+ * Reads a file of patterns and rules (docs/patterns.md) and writes a line for each of its entries:
+ * kind, name, backends, target, size. COLLAGE_ERROR_FORMAT names file, line and column, and what
+ * was expected. Since 0.1.
+ */
+COLLAGE_API collage_status collage_patterns_check(collage_context *context, const char *path,
+                                                  collage_write_fn write, void *user);
+
+/*
+ * Writes for each entry of a file of patterns how many sets of nodes of the model it means, and
+ * which: their numbers (as collage_measure takes them) and operators. No backend is asked. Errors
+ * as above. Since 0.1.
+ */
+COLLAGE_API collage_status collage_patterns_match(collage_context *context,
+                                                  const collage_model *model, const char *path,
+                                                  collage_write_fn write, void *user);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/explanation.h"
 #include "api/handles.h"
+#include "api/patterns.h"
 
 collage_status collage_explain(collage_context *context, const collage_model *model,
                                const collage_plan *plan, const char *node, collage_write_fn write,
@@ -32,7 +33,8 @@ collage_status collage_measure(collage_context *context, const collage_model *mo
 {
     struct error *error = context_begin(context);
     node_id node = GRAPH_NONE;
-    if (!model || !write || !options || options->struct_size < sizeof *options || !options->node)
+    if (!model || !write || !options ||
+        options->struct_size < offsetof(collage_measure_options, pattern_files) || !options->node)
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
                          "collage_measure: a pointer is NULL or struct_size is not set");
     if (options->threads < 0 || options->threads > 4096)
@@ -48,9 +50,18 @@ collage_status collage_measure(collage_context *context, const collage_model *mo
     if (options->budget_seconds > 0)
         settings.budget_seconds = options->budget_seconds;
     struct text text = { 0 };
-    status = pipeline_measure_node(&settings, node, &text, error);
+    struct pattern_files files;
+    /* A program that was built before the files came has a smaller struct. */
+    const bool known = options->struct_size >= sizeof *options;
+    status = pattern_files_load(context, known ? options->pattern_files : NULL,
+                                known ? options->pattern_file_count : 0, &files, error);
+    settings.pattern_files = files.items;
+    settings.pattern_file_count = files.count;
+    if (status == COLLAGE_OK)
+        status = pipeline_measure_node(&settings, node, &text, error);
     if (status == COLLAGE_OK)
         status = hand_over(&text, write, user, error);
     text_free(&text);
+    pattern_files_free(&files);
     return status;
 }

@@ -50,6 +50,8 @@ enum { OPS_OPSET = 28 };
 const struct op *op_find(const char *name); /* NULL if unknown */
 size_t op_count(void);
 const struct op *op_at(size_t index);
+/* Which kind the operator's attribute of that name is of; false if it has none of that name. */
+bool op_find_attribute(const struct op *op, const char *name, collage_attribute_kind *kind);
 
 /* Checks the arity, then infers. Output dims are checked against overflow (tensor_check_size). */
 collage_status op_infer(const struct op *op, const struct op_call *call, struct error *error);

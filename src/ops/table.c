@@ -39,18 +39,26 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
+bool op_find_attribute(const struct op *op, const char *name, collage_attribute_kind *kind)
+{
+    for (size_t k = 0; k < ATTRIBUTE_COUNT; k++) {
+        if (strcmp(attributes[k].op, op->name) != 0 || strcmp(attributes[k].name, name) != 0)
+            continue;
+        *kind = attributes[k].kind;
+        return true;
+    }
+    return false;
+}
+
 static collage_status check_attribute(const struct op *op, const collage_attribute *attribute,
                                       struct error *error)
 {
-    for (size_t k = 0; k < ATTRIBUTE_COUNT; k++) {
-        if (strcmp(attributes[k].op, op->name) != 0 ||
-            strcmp(attributes[k].name, attribute->name) != 0)
-            continue;
-        return attributes[k].kind == attribute->kind
-                   ? COLLAGE_OK
-                   : shape_error(error, "attribute '%.60s' has the wrong type", attribute->name);
-    }
-    return shape_error(error, "attribute '%.60s' is not supported", attribute->name);
+    collage_attribute_kind kind;
+    if (!op_find_attribute(op, attribute->name, &kind))
+        return shape_error(error, "attribute '%.60s' is not supported", attribute->name);
+    return kind == attribute->kind
+               ? COLLAGE_OK
+               : shape_error(error, "attribute '%.60s' has the wrong type", attribute->name);
 }
 
 static collage_status check_arity(const struct op *op, const struct op_call *call,

@@ -14,6 +14,7 @@
 #include "optimize/key_table.h"
 #include "optimize/optimizer.h"
 #include "optimize/worth.h"
+#include "place/cover.h"
 
 enum rank { RANK_WHOLE, RANK_OP_LEVEL, RANK_REFERENCE, RANK_REGION, RANK_SINGLE };
 
@@ -160,7 +161,8 @@ collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id,
                                                                   : error_memory(error);
 }
 
-/* Searches by single operators have no use for regions, unless they are pinned. */
+/* Searches by single operators have no use for regions, and of op-level libraries none for what has
+ * several ends, unless they are pinned. */
 static bool is_wanted(const struct optimizer *optimizer, const struct candidate *candidate)
 {
     const struct pins *pins = optimizer->pins;
@@ -170,8 +172,10 @@ static bool is_wanted(const struct optimizer *optimizer, const struct candidate 
         return true;
     enum rank rank = rank_of(optimizer, candidate);
     /* What the whole takes tells the two-level search which library to move groups to. */
-    bool useless = rank == RANK_REGION ||
-                   (rank == RANK_WHOLE && optimizer->settings.search != COLLAGE_SEARCH_TWO_LEVEL);
+    bool useless =
+        rank == RANK_REGION ||
+        (rank == RANK_OP_LEVEL && !cover_has_one_end(optimizer->set, &candidate->region)) ||
+        (rank == RANK_WHOLE && optimizer->settings.search != COLLAGE_SEARCH_TWO_LEVEL);
     return !useless || (pins && pins_name(pins, candidate));
 }
 
@@ -184,7 +188,8 @@ static bool counts_as_cover(const struct optimizer *optimizer, const struct cand
     if (optimizer->settings.search == COLLAGE_SEARCH_GREEDY)
         return alone; /* it does not look back */
     return alone || !optimizer_is_by_operators(optimizer) ||
-           rank_of(optimizer, candidate) == RANK_OP_LEVEL;
+           (rank_of(optimizer, candidate) == RANK_OP_LEVEL &&
+            cover_has_one_end(optimizer->set, &candidate->region));
 }
 
 /* Does a measured candidate of an op-level library (other than the reference), or any, cover the

@@ -235,6 +235,8 @@ collage_status optimizer_make_candidates(struct optimizer *optimizer, struct err
                              &optimizer->target, &optimizer->set, error);
     if (status != COLLAGE_OK)
         return status;
+    optimizer->set->files = optimizer->settings.pattern_files;
+    optimizer->set->file_count = optimizer->settings.pattern_file_count;
     return candidate_set_enumerate(optimizer->set, optimizer->enabled, error);
 }
 

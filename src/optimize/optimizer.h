@@ -41,7 +41,9 @@ struct optimizer_settings {
     double search_seconds;
     const collage_pin *pins; /* borrowed; node and backend are not NULL */
     size_t pin_count;
-    const char *placement_path; /* of a placement to hold to; NULL: none */
+    const char *placement_path;                /* of a placement to hold to; NULL: none */
+    struct pattern_file *const *pattern_files; /* for candidates; borrowed */
+    size_t pattern_file_count;
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;

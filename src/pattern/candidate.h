@@ -10,6 +10,8 @@
 #include "backend/registry.h"
 #include "graph/region.h"
 
+struct pattern_file;
+
 typedef uint32_t candidate_id;
 
 enum cost_state { COST_UNKNOWN, COST_MEASURED, COST_FAILED };
@@ -56,6 +58,10 @@ struct candidate_set {
     bool *asked;       /* as refusals: whether the backend was asked about the node alone */
     struct hash *seen; /* hash table of the (backend, nodes) that were tried */
     size_t seen_count, seen_capacity;
+    /* Patterns and rules beside those that the backends list (pattern_file.h): set before
+     * candidate_set_enumerate, borrowed. */
+    struct pattern_file *const *files;
+    size_t file_count;
 };
 
 collage_status candidate_set_create(const struct graph *graph, struct registry *registry,
@@ -72,8 +78,8 @@ collage_status candidate_set_add(struct candidate_set *set, uint32_t backend, co
 
 /* Op-level: all matches of all patterns of the enabled backends. Graph-level: each supported single
  * node, the segments between cut values (and runs of 2, 4, 8... of them, prefixes and suffixes),
- * maximal supported regions, the whole graph. Views: each OP_VIEW node. enabled: one flag for each
- * backend. */
+ * maximal supported regions, the whole graph. Both: what the files of patterns say of the backend.
+ * Views: each OP_VIEW node. enabled: one flag for each backend. */
 collage_status candidate_set_enumerate(struct candidate_set *set, const bool *enabled,
                                        struct error *error);
 

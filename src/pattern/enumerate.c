@@ -68,6 +68,8 @@ static collage_status enumerate_matches(struct candidate_set *set, uint32_t back
     for (size_t k = 0; k < api->pattern_count && !status; k++)
         status = match_pattern(&sink, &api->patterns[k]);
     if (!status)
+        status = enumerate_files(set, backend, error);
+    if (!status)
         status = explain_unmatched(&sink);
     memory_free(sink.matched);
     return status;
@@ -84,8 +86,10 @@ collage_status candidate_set_enumerate(struct candidate_set *set, const bool *en
         const collage_backend_api *api = set->registry->entries[k].api;
         if (!enabled[k] || !api)
             continue;
-        status = api->kind == COLLAGE_GRAPH_LEVEL ? enumerate_regions(set, k, error)
-                                                  : enumerate_matches(set, k, error);
+        bool graph_level = api->kind == COLLAGE_GRAPH_LEVEL;
+        status = graph_level ? enumerate_regions(set, k, error) : enumerate_matches(set, k, error);
+        if (!status && graph_level)
+            status = enumerate_files(set, k, error);
     }
     return status;
 }

@@ -43,7 +43,7 @@ static bool is_used_inside(const struct candidate_set *set, const struct region 
     return false;
 }
 
-static bool has_one_end(const struct candidate_set *set, const struct region *region)
+bool cover_has_one_end(const struct candidate_set *set, const struct region *region)
 {
     node_id end = region->nodes[region->node_count - 1];
     for (uint32_t k = 0; k + 1 < region->node_count; k++)
@@ -75,7 +75,7 @@ bool cover_takes_part(const struct place_problem *problem, const struct candidat
         return true;
     if (cover_is_graph_level(problem->set, candidate->backend))
         return candidate->region.node_count == 1;
-    return has_one_end(problem->set, &candidate->region);
+    return cover_has_one_end(problem->set, &candidate->region);
 }
 
 /* ---- the order ---- */

@@ -18,7 +18,7 @@ check_help() {
 
 check_help collage
 for command in optimize run verify bench show explain measure bench-ops inspect backends costs \
-    weights; do
+    patterns weights; do
     check_help "$command" "$command"
     good "^  $command " --help
     good "^Usage: collage $command" "$command" nonsense -h

@@ -143,6 +143,12 @@ static void costs_corpus(void **state)
     replay_folder(fuzz_costs, COLLAGE_CORPUS "/costs");
 }
 
+static void patterns_corpus(void **state)
+{
+    (void)state;
+    replay_folder(fuzz_patterns, COLLAGE_CORPUS "/patterns");
+}
+
 /* Its weights are external, which memory has not, so it gets as far as the first of them. */
 static void tiny_cnn(void **state)
 {
@@ -153,9 +159,9 @@ static void tiny_cnn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(import_corpus), cmocka_unit_test(text_corpus),
-        cmocka_unit_test(plan_corpus),   cmocka_unit_test(costs_corpus),
-        cmocka_unit_test(tiny_cnn),
+        cmocka_unit_test(import_corpus),   cmocka_unit_test(text_corpus),
+        cmocka_unit_test(plan_corpus),     cmocka_unit_test(costs_corpus),
+        cmocka_unit_test(patterns_corpus), cmocka_unit_test(tiny_cnn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -505,6 +505,17 @@ static void test_older_options_are_taken(void **state)
     assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
                      COLLAGE_ERROR_ARGUMENT);
     assert_non_null(strstr(collage_context_message(fixture->context), "struct_size"));
+    how = (collage_optimize_options){ .struct_size =
+                                          offsetof(collage_optimize_options, pattern_files),
+                                      .backends = "onednnn",
+                                      .pattern_file_count = 1 }; /* beyond what it knows */
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_context_message(fixture->context), "onednnn"));
+    how.struct_size = sizeof how;
+    assert_int_equal(collage_optimize(fixture->context, fixture->model, &how, &plan),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_non_null(strstr(collage_context_message(fixture->context), "pattern_files"));
 }
 
 static void test_a_placement_is_kept(void **state)

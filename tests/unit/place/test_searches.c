@@ -401,6 +401,41 @@ static void test_views_come_along(void **state)
     fixture_close(&f);
 }
 
+/* ---- several ends ---- */
+
+/* x -> n0 -> n1, and n0 -> n2: files of patterns may name any of these sets of nodes. */
+static void test_one_end(void **state)
+{
+    (void)state;
+    static const struct {
+        node_id nodes[3];
+        uint32_t count;
+        bool one_end;
+    } rows[] = { { { 0 }, 1, true },
+                 { { 0, 1 }, 2, false }, /* n0 is used outside, too */
+                 { { 1, 2 }, 2, false },
+                 { { 0, 1, 2 }, 3, false } };
+    struct fixture f;
+    fixture_open(&f, 1);
+    value_id x = fixture_value(&f, VALUE_INPUT), ends[2];
+    graph_set_inputs(f.graph, &x, 1, NULL);
+    value_id middle = fixture_step(&f, "Relu", &x, 1);
+    for (size_t k = 0; k < 2; k++)
+        ends[k] = fixture_step(&f, "Relu", &middle, 1);
+    graph_set_outputs(f.graph, ends, 2, NULL);
+    fixture_seal(&f);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const struct candidate *c = fixture_candidate(&f, 1, rows[k].nodes, rows[k].count, 1);
+        assert_non_null(c);
+        assert_int_equal(cover_has_one_end(&f.set, &c->region), rows[k].one_end);
+    }
+    fixture_close(&f);
+    open_chain(&f);
+    candidate_id chain = add(&f, 1, 0, 3, 1);
+    assert_true(cover_has_one_end(&f.set, &f.set.items[chain].region));
+    fixture_close(&f);
+}
+
 /* ---- no memory ---- */
 
 static collage_status by_neighbours(const struct place_problem *problem, struct placement *out,
@@ -465,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_conversions_are_found_afterwards),
         cmocka_unit_test(test_neighbours_become_regions),
         cmocka_unit_test(test_views_come_along),
+        cmocka_unit_test(test_one_end),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

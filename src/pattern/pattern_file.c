@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pattern/pattern_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+
+enum { VERSION = 1, MAX_BACKENDS = 16 };
+
+enum {
+    TARGET_CPU = 1u << 0,
+    TARGET_AVX2 = 1u << 1,
+    TARGET_AVX512 = 1u << 2,
+    TARGET_VNNI = 1u << 3
+};
+
+static const struct {
+    const char *name;
+    uint32_t bit;
+} targets[] = {
+    { "cpu", TARGET_CPU },
+    { "avx2", TARGET_AVX2 },
+    { "avx512", TARGET_AVX512 },
+    { "vnni", TARGET_VNNI },
+};
+enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
+
+struct parser {
+    struct scanner scanner;
+    struct pattern_file *file;
+    /* What the entries that follow are for. */
+    const char *const *backends;
+    uint32_t backend_count, target;
+};
+
+/* "backend" name { "," name } */
+static bool parse_backends(struct parser *parser)
+{
+    struct scanner *scanner = &parser->scanner;
+    const char *names[MAX_BACKENDS] = { NULL };
+    parser->backend_count = 0;
+    parser->target = 0;
+    do {
+        if (parser->backend_count == MAX_BACKENDS)
+            return scanner_fail(scanner, "at most 16 backends");
+        if (!scanner_word(scanner, "the name of a backend", &names[parser->backend_count++]))
+            return false;
+    } while (scanner_accept(scanner, ","));
+    parser->backends = arena_copy(scanner->arena, names, parser->backend_count * sizeof names[0]);
+    return parser->backends || scanner_out_of_memory(scanner);
+}
+
+/* "target" word { "," word } */
+static bool parse_target(struct parser *parser)
+{
+    struct scanner *scanner = &parser->scanner;
+    if (parser->backend_count == 0)
+        return scanner_fail(scanner, "'backend' before a target");
+    do {
+        size_t k = 0;
+        while (k < TARGET_COUNT && !scanner_is(scanner, targets[k].name))
+            k++;
+        if (k == TARGET_COUNT)
+            return scanner_fail(scanner, "cpu, avx2, avx512 or vnni");
+        parser->target |= targets[k].bit;
+        scanner_next(scanner);
+    } while (scanner_accept(scanner, ","));
+    return true;
+}
+
+/* A quoted chain pattern, as plugins give them (pattern.h). */
+static bool parse_chain(struct parser *parser, struct pattern_entry *entry)
+{
+    struct scanner *scanner = &parser->scanner;
+    const struct token place = scanner->token;
+    const char *text;
+    if (!scanner_string(scanner, &text))
+        return false;
+    if (pattern_parse(entry->name, text, &entry->chain, scanner->error) == COLLAGE_OK)
+        return true;
+    error_prefix(scanner->error, "%.120s:%u:%u", scanner->file, place.line, place.column);
+    return false;
+}
+
+static bool parse_entry_name(struct parser *parser, const char **name)
+{
+    struct scanner *scanner = &parser->scanner;
+    const struct token place = scanner->token;
+    if (!scanner_word(scanner, "a name", name))
+        return false;
+    for (uint32_t k = 0; k < parser->file->count; k++)
+        if (strcmp(parser->file->entries[k].name, *name) == 0)
+            return scanner_fail_at(scanner, &place, "expected a new name; '%s' is there already",
+                                   *name);
+    return true;
+}
+
+static bool parse_entry(struct parser *parser, enum pattern_entry_kind kind)
+{
+    struct scanner *scanner = &parser->scanner;
+    struct pattern_file *file = parser->file;
+    if (parser->backend_count == 0)
+        return scanner_fail(scanner, "'backend' before the first pattern");
+    if (file->count == PATTERN_FILE_ENTRIES)
+        return scanner_fail(scanner, "at most 256 patterns and rules in a file");
+    struct pattern_entry *entry = &file->entries[file->count];
+    *entry = (struct pattern_entry){ .kind = kind,
+                                     .backends = parser->backends,
+                                     .backend_count = parser->backend_count,
+                                     .target = parser->target };
+    scanner_next(scanner);
+    if (!parse_entry_name(parser, &entry->name))
+        return false;
+    file->count++;
+    switch (kind) {
+    case ENTRY_PATTERN:
+        return dag_parse(scanner, &entry->forms, &entry->form_count);
+    case ENTRY_CHAIN:
+        return parse_chain(parser, entry);
+    case ENTRY_RULE:
+        return rule_parse(scanner, &entry->rule);
+    }
+    return false;
+}
+
+static bool parse_header(struct scanner *scanner)
+{
+    int64_t version;
+    if (!scanner_expect(scanner, "collage_patterns"))
+        return false;
+    const struct token place = scanner->token;
+    if (!scanner_integer(scanner, "the version of the format", &version))
+        return false;
+    return version == VERSION ||
+           scanner_fail_at(scanner, &place, "expected version %d of the format", VERSION);
+}
+
+static bool parse_all(struct parser *parser)
+{
+    struct scanner *scanner = &parser->scanner;
+    if (!parse_header(scanner))
+        return false;
+    while (scanner->token.kind != TOKEN_END) {
+        bool parsed =
+            scanner_accept(scanner, "backend")  ? parse_backends(parser)
+            : scanner_accept(scanner, "target") ? parse_target(parser)
+            : scanner_is(scanner, "pattern")    ? parse_entry(parser, ENTRY_PATTERN)
+            : scanner_is(scanner, "chain")      ? parse_entry(parser, ENTRY_CHAIN)
+            : scanner_is(scanner, "rule")
+                ? parse_entry(parser, ENTRY_RULE)
+                : scanner_fail(scanner, "'backend', 'target', 'pattern', 'chain' or 'rule'");
+        if (!parsed)
+            return false;
+    }
+    return true;
+}
+
+collage_status pattern_file_parse(const char *path, const char *text, size_t length,
+                                  struct pattern_file **out, struct error *error)
+{
+    struct error own = { .status = COLLAGE_OK };
+    *out = NULL;
+    if (length > PATTERN_FILE_BYTES)
+        return error_set(error, COLLAGE_ERROR_FORMAT,
+                         "'%.200s' is no file of patterns: it has more than %d bytes", path,
+                         PATTERN_FILE_BYTES);
+    struct pattern_file *file = memory_alloc(sizeof *file);
+    if (!file)
+        return error_memory(error);
+    file->arena = arena_create();
+    if (file->arena) {
+        file->path = arena_string(file->arena, path);
+        file->entries = arena_array(file->arena, PATTERN_FILE_ENTRIES, sizeof *file->entries);
+    }
+    if (!file->path || !file->entries) {
+        pattern_file_destroy(file);
+        return error_memory(error);
+    }
+    struct parser parser = { .file = file };
+    scanner_begin(&parser.scanner, file->path, text, length, file->arena, &own);
+    if (!parse_all(&parser)) {
+        pattern_file_destroy(file);
+        return own.status == COLLAGE_ERROR_MEMORY ? error_memory(error)
+                                                  : error_set(error, own.status, "%s", own.text);
+    }
+    *out = file;
+    return COLLAGE_OK;
+}
+
+collage_status pattern_file_load(const char *path, struct pattern_file **out, struct error *error)
+{
+    struct mapping mapping;
+    *out = NULL;
+    collage_status status = file_map(path, &mapping, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = pattern_file_parse(path, mapping.data, mapping.bytes, out, error);
+    file_unmap(&mapping);
+    return status;
+}
+
+void pattern_file_destroy(struct pattern_file *file)
+{
+    if (!file)
+        return;
+    for (uint32_t k = 0; k < file->count; k++)
+        pattern_destroy(file->entries[k].chain);
+    arena_destroy(file->arena);
+    memory_free(file);
+}
+
+bool pattern_entry_fits(const struct pattern_entry *entry, const char *backend,
+                        const collage_target *target)
+{
+    const uint32_t has = (target->device == 0 ? TARGET_CPU : 0u) |
+                         (target->avx2 ? TARGET_AVX2 : 0u) | (target->avx512 ? TARGET_AVX512 : 0u) |
+                         (target->vnni ? TARGET_VNNI : 0u);
+    if ((entry->target & has) != entry->target)
+        return false;
+    for (uint32_t k = 0; k < entry->backend_count; k++)
+        if (strcmp(entry->backends[k], backend) == 0)
+            return true;
+    return false;
+}
+
+void pattern_entry_print_target(const struct pattern_entry *entry, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s", entry->target ? "" : "any");
+    for (size_t k = 0; k < TARGET_COUNT; k++)
+        if ((entry->target & targets[k].bit) && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " " : "",
+                                     targets[k].name);
+}
