@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+bool node_list_has(const node_id *nodes, uint32_t count, node_id node)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (nodes[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && nodes[low] == node;
+}
+
 static bool bit_get(const uint64_t *bits, size_t index)
 {
     return bits[index / 64] >> (index % 64) & 1;

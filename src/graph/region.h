@@ -16,6 +16,14 @@ struct region {
     uint32_t output_count;
 };
 
+/* Is the node among these, which ascend? */
+bool node_list_has(const node_id *nodes, uint32_t count, node_id node);
+
+static inline bool region_has(const struct region *region, node_id node)
+{
+    return node_list_has(region->nodes, region->node_count, node);
+}
+
 /* nodes: ascending. COLLAGE_ERROR_MEMORY only. */
 collage_status region_make(struct arena *arena, const struct graph *graph,
                            const struct graph_uses *uses, const node_id *nodes, uint32_t count,

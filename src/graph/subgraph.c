@@ -69,19 +69,6 @@ static const struct dequantized *dequantized_of(const struct builder *builder, v
     return id == GRAPH_NONE ? NULL : builder->graph->values[id].dequantized;
 }
 
-static bool is_in_region(const struct region *region, node_id node)
-{
-    uint32_t low = 0, high = region->node_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (region->nodes[middle] < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < region->node_count && region->nodes[low] == node;
-}
-
 /* Does the node read what a DequantizeLinear of the region makes? */
 static bool reads_dequantized(const struct builder *builder, const struct region *region,
                               const collage_node *base)
@@ -90,7 +77,7 @@ static bool reads_dequantized(const struct builder *builder, const struct region
     for (uint32_t k = 0; k < base->input_count; k++) {
         value_id v = base->inputs[k];
         node_id producer = v == GRAPH_NONE ? GRAPH_NONE : graph->values[v].producer;
-        if (producer != GRAPH_NONE && is_in_region(region, producer) &&
+        if (producer != GRAPH_NONE && region_has(region, producer) &&
             strcmp(graph->nodes[producer].base.op_type, "DequantizeLinear") == 0)
             return true;
     }

@@ -205,9 +205,8 @@ static bool node_is_covered(const struct optimizer *optimizer, node_id node, boo
         const collage_backend_api *api = set->registry->entries[candidate->backend].api;
         if (op_level_only && api->kind != COLLAGE_OP_LEVEL)
             continue;
-        for (uint32_t k = 0; k < candidate->region.node_count; k++)
-            if (candidate->region.nodes[k] == node)
-                return true;
+        if (region_has(&candidate->region, node))
+            return true;
     }
     return false;
 }
@@ -256,9 +255,8 @@ static bool is_demanded(const struct optimizer *optimizer, const struct candidat
         bool covered = !pins_hold(pins, node);
         for (size_t c = 0; c < set->count && !covered; c++) {
             const struct candidate *other = &set->items[c];
-            for (uint32_t k = 0; k < other->region.node_count && !covered; k++)
-                covered = other->region.nodes[k] == node && other->cost.state == COST_MEASURED &&
-                          pins_allow(pins, other);
+            covered = other->cost.state == COST_MEASURED && region_has(&other->region, node) &&
+                      pins_allow(pins, other);
         }
         if (!covered)
             return true;
@@ -273,11 +271,9 @@ static bool lacks_costs(const struct optimizer *optimizer, node_id node, uint32_
     bool lacks = false;
     for (size_t c = 0; c < set->count; c++) {
         const struct candidate *candidate = &set->items[c];
-        bool holds = false;
         if (candidate->backend != backend && !candidate->view)
             continue;
-        for (uint32_t k = 0; k < candidate->region.node_count; k++)
-            holds = holds || candidate->region.nodes[k] == node;
+        const bool holds = region_has(&candidate->region, node);
         if (holds && (candidate->view || candidate->cost.state == COST_MEASURED))
             return false;
         lacks = lacks || (holds && candidate->cost.state == COST_UNKNOWN);

@@ -21,14 +21,6 @@ static int compare_jobs(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-static bool covers(const struct candidate *candidate, node_id node)
-{
-    for (uint32_t k = 0; k < candidate->region.node_count; k++)
-        if (candidate->region.nodes[k] == node)
-            return true;
-    return false;
-}
-
 static collage_status list_jobs(const struct optimizer *optimizer, node_id node, struct job **out,
                                 size_t *count, struct error *error)
 {
@@ -39,7 +31,8 @@ static collage_status list_jobs(const struct optimizer *optimizer, node_id node,
     *count = 0;
     for (candidate_id id = 0; id < set->count; id++) {
         const struct candidate *candidate = &set->items[id];
-        if (!candidate->view && optimizer->enabled[candidate->backend] && covers(candidate, node))
+        if (!candidate->view && optimizer->enabled[candidate->backend] &&
+            region_has(&candidate->region, node))
             jobs[(*count)++] = (struct job){ id, candidate->region.node_count };
     }
     qsort(jobs, *count, sizeof *jobs, compare_jobs);

@@ -152,20 +152,12 @@ static int compare_nodes(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-static bool contains(const struct region *region, node_id node)
-{
-    for (uint32_t k = 0; k < region->node_count; k++)
-        if (region->nodes[k] == node)
-            return true;
-    return false;
-}
-
 static bool leaves(const struct grower *grower, const struct region *region, value_id value)
 {
     if (graph_is_output(grower->graph, value))
         return true;
     for (uint32_t u = grower->uses->first[value]; u < grower->uses->first[value + 1]; u++)
-        if (!contains(region, grower->uses->users[u]))
+        if (!region_has(region, grower->uses->users[u]))
             return true;
     return false;
 }

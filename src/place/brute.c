@@ -100,9 +100,8 @@ static bool has_run(const struct brute *brute, node_id node)
 {
     for (uint32_t c = 0; c < brute->count; c++) {
         const struct region *region = &candidate_of(brute, brute->cover[c])->region;
-        for (uint32_t k = 0; k < region->node_count && brute->ran[c]; k++)
-            if (region->nodes[k] == node)
-                return true;
+        if (brute->ran[c] && region_has(region, node))
+            return true;
     }
     return false;
 }

@@ -15,19 +15,6 @@ bool cover_is_graph_level(const struct candidate_set *set, uint32_t backend)
     return api && api->kind == COLLAGE_GRAPH_LEVEL;
 }
 
-static bool has_node(const struct region *region, node_id node)
-{
-    uint32_t low = 0, high = region->node_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (region->nodes[middle] < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < region->node_count && region->nodes[low] == node;
-}
-
 static bool is_used_inside(const struct candidate_set *set, const struct region *region,
                            node_id node)
 {
@@ -37,7 +24,7 @@ static bool is_used_inside(const struct candidate_set *set, const struct region 
         if (v == GRAPH_NONE)
             continue;
         for (uint32_t u = set->uses.first[v]; u < set->uses.first[v + 1]; u++)
-            if (has_node(region, set->uses.users[u]))
+            if (region_has(region, set->uses.users[u]))
                 return true;
     }
     return false;

@@ -163,15 +163,7 @@ static collage_status index_nodes(struct place_table *table, struct error *error
 
 bool place_option_has(const struct place_option *option, node_id node)
 {
-    uint32_t low = 0, high = option->node_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (option->nodes[middle] < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < option->node_count && option->nodes[low] == node;
+    return node_list_has(option->nodes, option->node_count, node);
 }
 
 static collage_status index_uses(struct place_table *table, struct error *error)

@@ -208,14 +208,6 @@ static bool takes_part(const struct candidate *candidate, const bool *enabled)
     return candidate->cost.state != COST_FAILED && (candidate->view || enabled[candidate->backend]);
 }
 
-static bool covers(const struct candidate *candidate, node_id node)
-{
-    for (uint32_t k = 0; k < candidate->region.node_count; k++)
-        if (candidate->region.nodes[k] == node)
-            return true;
-    return false;
-}
-
 collage_status pins_check(const struct pins *pins, const struct candidate_set *set,
                           const bool *enabled, struct error *error)
 {
@@ -255,7 +247,7 @@ static void put_existing(struct text *text, const struct pins *pins,
     const struct candidate *last = NULL;
     for (size_t c = 0; c < set->count; c++) {
         const struct candidate *candidate = &set->items[c];
-        if (!takes_part(candidate, enabled) || !covers(candidate, node) ||
+        if (!takes_part(candidate, enabled) || !region_has(&candidate->region, node) ||
             (last && last->backend == candidate->backend &&
              last->region.nodes == candidate->region.nodes))
             continue;
@@ -283,7 +275,7 @@ static const char *find_reason(const struct pins *pins, const struct candidate_s
         const struct candidate *candidate = &set->items[c];
         if (!candidate->view && candidate->backend == backend &&
             candidate->cost.state == COST_FAILED && candidate->cost.reason &&
-            pins_allow(pins, candidate) && covers(candidate, node))
+            pins_allow(pins, candidate) && region_has(&candidate->region, node))
             return candidate->cost.reason;
     }
     for (node_id n = 0; n < pins->graph->node_count && set->refusals; n++) {

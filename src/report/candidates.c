@@ -101,15 +101,6 @@ void report_bytes(uint64_t bytes, char *text, size_t size)
         snprintf(text, size, "%.1f MiB", (double)bytes / (1024.0 * 1024));
 }
 
-bool report_candidate_has(const struct candidate *candidate, node_id node)
-{
-    const struct region *region = &candidate->region;
-    for (uint32_t k = 0; k < region->node_count && region->nodes[k] <= node; k++)
-        if (region->nodes[k] == node)
-            return true;
-    return false;
-}
-
 /* ---- the table ---- */
 
 struct row {
@@ -314,7 +305,7 @@ collage_status report_candidates_text(const struct candidate_table *table, struc
     if (!rows)
         return error_memory(error);
     for (candidate_id id = 0; id < set->count; id++)
-        if (report_candidate_has(&set->items[id], table->node))
+        if (region_has(&set->items[id].region, table->node))
             rows[count++] = (struct row){ id, &set->items[id] };
     qsort(rows, count, sizeof *rows, compare_rows);
     if (put_state(table, rows, count, COST_MEASURED, out) == 0)

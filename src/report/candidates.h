@@ -16,8 +16,6 @@ void report_layouts(const struct candidate *candidate, char *text, size_t size);
 /* "640 B", "12.0 KiB", "3.4 MiB"; "-" for 0. */
 void report_bytes(uint64_t bytes, char *text, size_t size);
 
-bool report_candidate_has(const struct candidate *candidate, node_id node);
-
 struct candidate_table {
     const struct candidate_set *set;
     node_id node;
