@@ -184,7 +184,7 @@ static double element(const collage_attribute *attribute, uint32_t k)
     case COLLAGE_ATTRIBUTE_GRAPH:
         break;
     }
-    return NAN;
+    return (double)NAN;
 }
 
 static bool is_list(collage_attribute_kind kind)
