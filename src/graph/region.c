@@ -69,10 +69,16 @@ static uint32_t collect_inputs(struct border *border, const struct region *regio
     return count;
 }
 
-static bool is_used_outside(const struct border *border, const struct graph_uses *uses, value_id v)
+static bool is_copy(const struct region *region, node_id node)
+{
+    return node_list_has(region->copies, region->copy_count, node);
+}
+
+static bool is_used_outside(const struct border *border, const struct graph_uses *uses,
+                            const struct region *region, value_id v)
 {
     for (uint32_t u = uses->first[v]; u < uses->first[v + 1]; u++)
-        if (!is_inside(border, uses->users[u]))
+        if (!is_inside(border, uses->users[u]) || is_copy(region, uses->users[u]))
             return true;
     return graph_is_output(border->graph, v);
 }
@@ -85,7 +91,8 @@ static uint32_t collect_outputs(const struct border *border, const struct graph_
         const collage_node *base = &border->graph->nodes[region->nodes[i]].base;
         for (uint32_t k = 0; k < base->output_count; k++) {
             value_id v = base->outputs[k];
-            if (v == GRAPH_NONE || !is_used_outside(border, uses, v))
+            if (v == GRAPH_NONE || is_copy(region, region->nodes[i]) ||
+                !is_used_outside(border, uses, region, v))
                 continue;
             if (store)
                 store[count] = v;
@@ -95,18 +102,57 @@ static uint32_t collect_outputs(const struct border *border, const struct graph_
     return count;
 }
 
+bool region_uses(const struct region *region, const struct graph *graph,
+                 const struct graph_uses *uses, node_id node)
+{
+    const collage_node *base = &graph->nodes[node].base;
+    for (uint32_t k = 0; k < base->output_count; k++) {
+        value_id v = base->outputs[k];
+        for (uint32_t u = v == GRAPH_NONE ? 0 : uses->first[v];
+             v != GRAPH_NONE && u < uses->first[v + 1]; u++)
+            if (region_has(region, uses->users[u]))
+                return true;
+    }
+    return false;
+}
+
+/* Those of the nodes that are no copies, which are all where there are none. */
+static bool find_own(struct arena *arena, struct region *region)
+{
+    region->own = region->nodes;
+    region->own_count = region->node_count;
+    if (region->copy_count == 0)
+        return true;
+    region->own = arena_array(arena, region->node_count, sizeof *region->own);
+    region->own_count = 0;
+    for (uint32_t k = 0; region->own && k < region->node_count; k++)
+        if (!is_copy(region, region->nodes[k]))
+            region->own[region->own_count++] = region->nodes[k];
+    return region->own != NULL;
+}
+
 collage_status region_make(struct arena *arena, const struct graph *graph,
                            const struct graph_uses *uses, const node_id *nodes, uint32_t count,
                            struct region *out, struct error *error)
 {
+    return region_make_copying(arena, graph, uses, nodes, count, NULL, 0, out, error);
+}
+
+collage_status region_make_copying(struct arena *arena, const struct graph *graph,
+                                   const struct graph_uses *uses, const node_id *nodes,
+                                   uint32_t count, const node_id *copies, uint32_t copy_count,
+                                   struct region *out, struct error *error)
+{
     *out = (struct region){ .nodes = arena_copy(arena, nodes, count * sizeof *nodes),
-                            .node_count = count };
+                            .node_count = count,
+                            .copies = arena_copy(arena, copies, copy_count * sizeof *copies),
+                            .copy_count = copy_count };
     struct border border = { .graph = graph,
                              .first = count ? nodes[0] : 0,
                              .last = count ? nodes[count - 1] : 0 };
     size_t words = bit_words(border.last - border.first);
     border.inside = memory_alloc((words + bit_words(graph->value_count)) * sizeof(uint64_t));
-    if (!out->nodes || !border.inside) {
+    if (!out->nodes || !out->copies || !border.inside || !find_own(arena, out)) {
         memory_free(border.inside);
         return error_memory(error);
     }
@@ -126,6 +172,56 @@ collage_status region_make(struct arena *arena, const struct graph *graph,
     return ok ? COLLAGE_OK : error_memory(error);
 }
 
+static bool list_has_value(const value_id *values, uint32_t count, value_id value)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (values[k] == value)
+            return true;
+    return false;
+}
+
+/* Is some result of the node not among the values, but used outside of the nodes or by a copy? */
+static bool keeps_result(const struct graph *graph, const struct graph_uses *uses,
+                         const struct region *region, node_id node, const value_id *outputs,
+                         uint32_t output_count)
+{
+    const collage_node *base = &graph->nodes[node].base;
+    for (uint32_t k = 0; k < base->output_count; k++) {
+        value_id v = base->outputs[k];
+        if (v == GRAPH_NONE || list_has_value(outputs, output_count, v))
+            continue;
+        if (graph_is_output(graph, v))
+            return true;
+        for (uint32_t u = uses->first[v]; u < uses->first[v + 1]; u++)
+            if (!region_has(region, uses->users[u]) || is_copy(region, uses->users[u]))
+                return true;
+    }
+    return false;
+}
+
+collage_status region_make_giving(struct arena *arena, const struct graph *graph,
+                                  const struct graph_uses *uses, const node_id *nodes,
+                                  uint32_t count, const value_id *outputs, uint32_t output_count,
+                                  struct region *out, struct error *error)
+{
+    node_id *copies = arena_array(arena, count, sizeof *copies);
+    if (!copies)
+        return error_memory(error);
+    struct region so_far = { .nodes = arena_copy(arena, nodes, count * sizeof *nodes),
+                             .node_count = count,
+                             .copies = copies + count };
+    if (!so_far.nodes)
+        return error_memory(error);
+    for (uint32_t k = count; k-- > 0;) { /* users come later: they are known */
+        if (!keeps_result(graph, uses, &so_far, nodes[k], outputs, output_count))
+            continue;
+        *--so_far.copies = nodes[k];
+        so_far.copy_count++;
+    }
+    return region_make_copying(arena, graph, uses, nodes, count, so_far.copies, so_far.copy_count,
+                               out, error);
+}
+
 /* Any input of the node that a node of the set makes? */
 static bool depends_on(const struct graph *graph, node_id node, const uint64_t *set, node_id first)
 {
@@ -142,18 +238,21 @@ static bool depends_on(const struct graph *graph, node_id node, const uint64_t *
 }
 
 /* One sweep over the ids between the first and the last node: `left` holds the nodes outside that
- * depend on the set. */
+ * depend on the set; `inside` holds what it covers, and the copies that depend on that. */
 static bool sweep(const struct graph *graph, const struct region *region, uint64_t *inside,
                   uint64_t *left)
 {
     node_id first = region->nodes[0];
     node_id last = region->nodes[region->node_count - 1];
-    for (uint32_t i = 0; i < region->node_count; i++)
-        bit_set(inside, region->nodes[i] - first);
+    for (uint32_t i = 0; i < region->own_count; i++)
+        bit_set(inside, region->own[i] - first);
     for (node_id n = first; n <= last; n++) {
-        if (bit_get(inside, n - first)) {
+        bool copy = is_copy(region, n);
+        if (copy || bit_get(inside, n - first)) {
             if (depends_on(graph, n, left, first))
                 return false;
+            if (copy && depends_on(graph, n, inside, first))
+                bit_set(inside, n - first);
         } else if (depends_on(graph, n, inside, first) || depends_on(graph, n, left, first)) {
             bit_set(left, n - first);
         }

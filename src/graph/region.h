@@ -14,6 +14,12 @@ struct region {
     uint32_t input_count;
     value_id *outputs; /* used outside or model outputs, in order of production */
     uint32_t output_count;
+    /* Those of the nodes that are computed for use inside only, ascending: whoever else needs their
+     * results makes them again. To what they read, they are outside as well: it is an output. */
+    node_id *copies;
+    uint32_t copy_count;
+    node_id *own; /* all others: the ones that it covers */
+    uint32_t own_count;
 };
 
 /* Is the node among these, which ascend? */
@@ -24,13 +30,34 @@ static inline bool region_has(const struct region *region, node_id node)
     return node_list_has(region->nodes, region->node_count, node);
 }
 
+/* Does it run the node for all who need its results? */
+static inline bool region_covers(const struct region *region, node_id node)
+{
+    return node_list_has(region->own, region->own_count, node);
+}
+
+/* Does some node of the region use a result of that one? */
+bool region_uses(const struct region *region, const struct graph *graph,
+                 const struct graph_uses *uses, node_id node);
 /* nodes: ascending. COLLAGE_ERROR_MEMORY only. */
 collage_status region_make(struct arena *arena, const struct graph *graph,
                            const struct graph_uses *uses, const node_id *nodes, uint32_t count,
                            struct region *out, struct error *error);
+/* As region_make; copies: ascending, among the nodes. */
+collage_status region_make_copying(struct arena *arena, const struct graph *graph,
+                                   const struct graph_uses *uses, const node_id *nodes,
+                                   uint32_t count, const node_id *copies, uint32_t copy_count,
+                                   struct region *out, struct error *error);
+/* The region of these nodes that gives exactly these values out: nodes whose results are used
+ * elsewhere but are not among them are copies. */
+collage_status region_make_giving(struct arena *arena, const struct graph *graph,
+                                  const struct graph_uses *uses, const node_id *nodes,
+                                  uint32_t count, const value_id *outputs, uint32_t output_count,
+                                  struct region *out, struct error *error);
 
-/* No path leaves the set and enters it again. (Out of memory, only possible where the set spans
- * more than 4,000 nodes, is answered with false: the set is not used then.) */
+/* No path leaves the set, by a node that it covers, and enters it again. (Out of memory, only
+ * possible where the set spans more than 4,000 nodes, is answered with false: the set is not used
+ * then.) */
 bool region_is_convex(const struct graph *graph, const struct graph_uses *uses,
                       const struct region *region);
 

@@ -28,10 +28,10 @@ static void note_covered(const struct optimizer *optimizer, bool *cells)
         const struct candidate *candidate = &set->items[c];
         if (!candidate->view && candidate->cost.state != COST_MEASURED)
             continue;
-        for (uint32_t k = 0; k < candidate->region.node_count; k++)
+        for (uint32_t k = 0; k < candidate->region.own_count; k++)
             for (uint32_t b = 0; b < backends; b++)
                 if (candidate->view || b == candidate->backend)
-                    cells[(size_t)candidate->region.nodes[k] * backends + b] = true;
+                    cells[(size_t)candidate->region.own[k] * backends + b] = true;
     }
 }
 

@@ -205,7 +205,7 @@ static bool node_is_covered(const struct optimizer *optimizer, node_id node, boo
         const collage_backend_api *api = set->registry->entries[candidate->backend].api;
         if (op_level_only && api->kind != COLLAGE_OP_LEVEL)
             continue;
-        if (region_has(&candidate->region, node))
+        if (region_covers(&candidate->region, node))
             return true;
     }
     return false;
@@ -255,7 +255,7 @@ static bool is_demanded(const struct optimizer *optimizer, const struct candidat
         bool covered = !pins_hold(pins, node);
         for (size_t c = 0; c < set->count && !covered; c++) {
             const struct candidate *other = &set->items[c];
-            covered = other->cost.state == COST_MEASURED && region_has(&other->region, node) &&
+            covered = other->cost.state == COST_MEASURED && region_covers(&other->region, node) &&
                       pins_allow(pins, other);
         }
         if (!covered)
@@ -273,7 +273,7 @@ static bool lacks_costs(const struct optimizer *optimizer, node_id node, uint32_
         const struct candidate *candidate = &set->items[c];
         if (candidate->backend != backend && !candidate->view)
             continue;
-        const bool holds = region_has(&candidate->region, node);
+        const bool holds = region_covers(&candidate->region, node);
         if (holds && (candidate->view || candidate->cost.state == COST_MEASURED))
             return false;
         lacks = lacks || (holds && candidate->cost.state == COST_UNKNOWN);

@@ -14,9 +14,9 @@ void worth_price(const struct candidate_set *set, const struct placement *placem
 {
     for (size_t k = 0; k < placement->count; k++) {
         const struct candidate *candidate = &set->items[placement->chosen[k]];
-        for (uint32_t n = 0; n < candidate->region.node_count; n++)
-            prices[candidate->region.nodes[n]] =
-                candidate->cost.cost_ns / candidate->region.node_count;
+        for (uint32_t n = 0; n < candidate->region.own_count; n++)
+            prices[candidate->region.own[n]] =
+                candidate->cost.cost_ns / candidate->region.own_count;
     }
 }
 

@@ -26,7 +26,7 @@ static const struct candidate *candidate_at(const struct merger *merger, uint32_
 static bool is_mergeable(const struct merger *merger, uint32_t place)
 {
     const struct candidate *candidate = candidate_at(merger, place);
-    return !candidate->view &&
+    return !candidate->view && candidate->region.copy_count == 0 &&
            merger->set->registry->entries[candidate->backend].api->kind == COLLAGE_GRAPH_LEVEL;
 }
 
@@ -201,8 +201,8 @@ collage_status candidate_set_merge(struct candidate_set *set, const candidate_id
     for (uint32_t place = 0; place < merger.count; place++) {
         const struct region *region = &candidate_at(&merger, place)->region;
         merger.parent[place] = place;
-        for (uint32_t k = 0; k < region->node_count; k++)
-            merger.owner[region->nodes[k]] = place;
+        for (uint32_t k = 0; k < region->own_count; k++)
+            merger.owner[region->own[k]] = place;
     }
     collage_status status = merge_all(&merger);
     *added = merger.added;

@@ -22,11 +22,15 @@ collage_status brancher_make(const struct place_table *table, struct arena *aren
         return error_memory(error);
     for (node_id n = 0; n < nodes; n++) {
         const collage_node *base = &graph->nodes[n].base;
-        bool source = true;
+        bool source = true, alone = false; /* alone: some option that begins there takes nothing */
         for (uint32_t k = 0; k < base->input_count; k++)
             source = source &&
                      (base->inputs[k] == GRAPH_NONE || graph_is_constant(graph, base->inputs[k]));
-        if (source)
+        for (uint32_t k = table->first_option[n]; k < table->first_option[n + 1] && !alone; k++) {
+            const struct place_option *option = &table->options[table->node_options[k]];
+            alone = option->input_count == 0 && option->nodes[0] == n;
+        }
+        if (source || alone)
             out->sources[out->source_count++] = n;
     }
     return COLLAGE_OK;
@@ -41,14 +45,32 @@ static node_id missing_maker(const struct graph *graph, const uint32_t *key, val
     return key_covers(key, producer) ? GRAPH_NONE : producer;
 }
 
-/* Going up from an uncovered node: one whose inputs are all there. */
-static node_id first_ancestor(const struct graph *graph, const uint32_t *key, node_id node)
+/* The value's maker is covered: was it left out, or did it keep the value for itself, as only
+ * copies elsewhere use it? Whoever can still take a value that was made keeps it alive. */
+static bool is_left_out(const struct place_table *table, const uint32_t *key, value_id value)
 {
+    if (!table->copied || table->graph->values[value].kind != VALUE_COMPUTED)
+        return false;
+    const uint32_t *pairs = key + KEY_HEAD + key[KEY_WORDS];
+    for (size_t k = 0; k < key[KEY_LIVE]; k++)
+        if (pairs[2 * k] == value)
+            return false;
+    return true;
+}
+
+/* Going up from an uncovered node: one whose inputs are all there. What may be left out need not be
+ * there before those that use it. */
+static node_id first_ancestor(const struct place_table *table, const uint32_t *key, node_id node)
+{
+    const struct graph *graph = table->graph;
     for (;;) {
         const collage_node *base = &graph->nodes[node].base;
         node_id maker = GRAPH_NONE;
-        for (uint32_t k = 0; k < base->input_count && maker == GRAPH_NONE; k++)
+        for (uint32_t k = 0; k < base->input_count && maker == GRAPH_NONE; k++) {
             maker = missing_maker(graph, key, base->inputs[k]);
+            if (maker != GRAPH_NONE && place_is_copied(table, maker))
+                maker = GRAPH_NONE;
+        }
         if (maker == GRAPH_NONE)
             return node;
         node = maker;
@@ -87,6 +109,8 @@ static void consider(struct brancher *brancher, const uint32_t *key, uint32_t in
     node_id missing = GRAPH_NONE;
     for (uint32_t k = 0; k < option->input_count; k++) {
         node_id maker = missing_maker(graph, key, option->inputs[k].value);
+        if (maker == GRAPH_NONE && is_left_out(brancher->table, key, option->inputs[k].value))
+            return; /* it never will be */
         if (maker == GRAPH_NONE)
             continue;
         if (brancher->work_mark[maker] == brancher->tick)
@@ -96,19 +120,20 @@ static void consider(struct brancher *brancher, const uint32_t *key, uint32_t in
     if (missing == GRAPH_NONE)
         brancher->ready[brancher->ready_count++] = index;
     else if (!brancher->all_orders)
-        add_work(brancher, first_ancestor(graph, key, missing));
+        add_work(brancher, first_ancestor(brancher->table, key, missing));
 }
 
-/* Every node whose inputs are all there: each ready option has such a node. */
+/* Every node whose inputs are all there: each ready option has such a node. Where there are copies
+ * that is not so: all that use something live. */
 static void add_frontier(struct brancher *brancher, const uint32_t *key)
 {
-    const struct graph *graph = brancher->table->graph;
-    const struct graph_uses *uses = brancher->table->uses;
+    const struct place_table *table = brancher->table;
+    const struct graph_uses *uses = table->uses;
     const uint32_t *pairs = key + KEY_HEAD + key[KEY_WORDS];
     for (size_t k = 0; k < key[KEY_LIVE]; k++)
         for (uint32_t u = uses->first[pairs[2 * k]]; u < uses->first[pairs[2 * k] + 1]; u++)
             if (!key_covers(key, uses->users[u]) &&
-                first_ancestor(graph, key, uses->users[u]) == uses->users[u])
+                (table->copied || first_ancestor(table, key, uses->users[u]) == uses->users[u]))
                 add_work(brancher, uses->users[u]);
     for (uint32_t k = 0; k < brancher->source_count; k++)
         if (!key_covers(key, brancher->sources[k]))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * brute.c: the oracle of the other solvers, for tiny graphs: every exact cover, its price by the
- * definition (docs/placement.md), and every order of execution. Shares nothing with them but the
- * definition of what is usable.
+ * brute.c: the oracle of the other solvers, for tiny graphs: every exact cover, with every choice
+ * of nodes that nobody runs but for himself, its price by the definition (docs/placement.md), and
+ * every order of execution. Shares nothing with them but the definition of what is usable.
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +17,7 @@ struct brute {
     const struct graph *graph;
     candidate_id cover[BRUTE_NODES], order[BRUTE_NODES], best_order[BRUTE_NODES];
     uint32_t count, ordered; /* of cover, of order */
+    uint32_t copied;         /* nodes that some usable candidate has a copy of */
     bool ran[BRUTE_NODES];   /* place in cover by place: already in order */
     double best;
     uint32_t best_count;
@@ -96,12 +97,13 @@ static double cover_cost(const struct brute *brute)
 
 /* ---- its orders ---- */
 
-static bool has_run(const struct brute *brute, node_id node)
+static bool is_made(const struct brute *brute, value_id value)
 {
     for (uint32_t c = 0; c < brute->count; c++) {
         const struct region *region = &candidate_of(brute, brute->cover[c])->region;
-        if (brute->ran[c] && region_has(region, node))
-            return true;
+        for (uint32_t k = 0; k < region->output_count; k++)
+            if (brute->ran[c] && region->outputs[k] == value)
+                return true;
     }
     return false;
 }
@@ -110,8 +112,8 @@ static bool can_run(const struct brute *brute, uint32_t place)
 {
     const struct region *region = &candidate_of(brute, brute->cover[place])->region;
     for (uint32_t k = 0; k < region->input_count; k++) {
-        const struct value *value = &brute->graph->values[region->inputs[k]];
-        if (value->kind == VALUE_COMPUTED && !has_run(brute, value->producer))
+        if (brute->graph->values[region->inputs[k]].kind == VALUE_COMPUTED &&
+            !is_made(brute, region->inputs[k]))
             return false;
     }
     return !brute->ran[place];
@@ -146,6 +148,26 @@ static void try_orders(struct brute *brute, double cost, uint32_t last)
 
 /* ---- all covers ---- */
 
+static bool is_of_output(const struct graph *graph, node_id node)
+{
+    const collage_node *base = &graph->nodes[node].base;
+    for (uint32_t k = 0; k < base->output_count; k++)
+        if (base->outputs[k] != GRAPH_NONE && graph_is_output(graph, base->outputs[k]))
+            return true;
+    return false;
+}
+
+static void find_copied(struct brute *brute)
+{
+    for (candidate_id id = 0; id < brute->problem->set->count; id++) {
+        const struct region *region = &candidate_of(brute, id)->region;
+        for (uint32_t k = 0; k < region->copy_count; k++)
+            if (place_is_usable(brute->problem, candidate_of(brute, id)) &&
+                !is_of_output(brute->graph, region->copies[k]))
+                brute->copied |= UINT32_C(1) << region->copies[k];
+    }
+}
+
 static void try_covers(struct brute *brute, uint32_t covered)
 {
     uint32_t node_count = (uint32_t)brute->graph->node_count, node = 0;
@@ -156,11 +178,13 @@ static void try_covers(struct brute *brute, uint32_t covered)
         try_orders(brute, cover_cost(brute), UINT32_MAX);
         return;
     }
+    if (brute->copied >> node & 1) /* left out: whoever takes its results can then not run */
+        try_covers(brute, covered | UINT32_C(1) << node);
     for (candidate_id id = 0; id < brute->problem->set->count; id++) {
         const struct candidate *candidate = candidate_of(brute, id);
         uint32_t nodes = 0;
-        for (uint32_t k = 0; k < candidate->region.node_count; k++)
-            nodes |= UINT32_C(1) << candidate->region.nodes[k];
+        for (uint32_t k = 0; k < candidate->region.own_count; k++)
+            nodes |= UINT32_C(1) << candidate->region.own[k];
         if (!(nodes >> node & 1) || (nodes & covered) ||
             !place_is_usable(brute->problem, candidate))
             continue;
@@ -180,6 +204,7 @@ collage_status place_brute(const struct place_problem *problem, struct placement
                          "%zu nodes are too many to try all placements (at most %d)",
                          graph->node_count, BRUTE_NODES);
     struct brute brute = { .problem = problem, .graph = graph, .best = HUGE_VAL };
+    find_copied(&brute);
     try_covers(&brute, 0);
     if (brute.best == HUGE_VAL)
         return place_fail(problem, 0, error);

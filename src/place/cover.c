@@ -56,7 +56,8 @@ static bool is_row_major(const struct candidate *candidate)
 bool cover_takes_part(const struct place_problem *problem, const struct candidate *candidate,
                       bool rows_only)
 {
-    if (!place_is_usable(problem, candidate) || (rows_only && !is_row_major(candidate)))
+    if (!place_is_usable(problem, candidate) || (rows_only && !is_row_major(candidate)) ||
+        candidate->region.copy_count > 0)
         return false;
     if (candidate->view || (problem->pins && pins_name(problem->pins, candidate)))
         return true;

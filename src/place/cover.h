@@ -16,9 +16,9 @@ bool cover_has_one_end(const struct candidate_set *set, const struct region *reg
 /*
  * Does the candidate take part in a search by single operators? Views do, pinned groups, single
  * operators of graph-level backends, and of op-level ones what has one end (files of patterns may
- * name others). Candidates with one end never wait for each other in a circle: a path that leaves
- * such a candidate leaves it from its end, to which all its nodes lead, so one that came back would
- * be a circle of nodes. rows_only: only with row-major borders.
+ * name others). Nothing is computed twice. Candidates with one end never wait for each other in a
+ * circle: a path that leaves such a candidate leaves it from its end, to which all its nodes lead,
+ * so one that came back would be a circle of nodes. rows_only: only with row-major borders.
  */
 bool cover_takes_part(const struct place_problem *problem, const struct candidate *candidate,
                       bool rows_only);

@@ -4,10 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-/* How an option was reached: from `option`, by the edge from node `out` (of that) to `in`. */
+/* How an option was reached: from `option`, by the edge from node `out` (of that) to `in`, along
+ * which goes the value. */
 struct arrival {
     uint32_t option;
     node_id out, in;
+    value_id value;
 };
 
 struct cycles {
@@ -23,6 +25,14 @@ struct cycles {
     uint32_t found;
 };
 
+/* Does the option hold both ends of a way? With a copy of what makes the value it would not wait.
+ */
+static bool goes_through(const struct place_option *option, const struct arrival *in, node_id out)
+{
+    return place_option_has(option, out) &&
+           (place_option_takes(option, in->value) || place_option_has(option, in->out));
+}
+
 /* Follows the arrivals back around the cycle. An option that holds both ends of a cycle's way
  * through one of its members can take the member's place; as many different ones as the cycle has
  * members would be a cycle again. */
@@ -36,9 +46,9 @@ static void cut_cycle(struct cycles *cycles, uint32_t start, const struct arriva
     for (bool whole = false; !whole; members++) {
         uint32_t member = next->option;
         whole = member == start;
-        node_id in = whole ? closing->in : cycles->arrivals[member].in;
-        for (uint32_t k = table->first_option[in]; k < table->first_option[in + 1]; k++)
-            if (place_option_has(&table->options[table->node_options[k]], next->out))
+        const struct arrival *last = whole ? closing : &cycles->arrivals[member];
+        for (uint32_t k = table->first_option[last->in]; k < table->first_option[last->in + 1]; k++)
+            if (goes_through(&table->options[table->node_options[k]], last, next->out))
                 held[table->node_options[k]] = true;
         cycles->cut[member] = true;
         next = &cycles->arrivals[member];
@@ -60,8 +70,10 @@ static bool visit(struct cycles *cycles, uint32_t option, uint32_t start, uint32
         for (uint32_t u = table->uses->first[value]; u < table->uses->first[value + 1]; u++) {
             node_id in = table->uses->users[u];
             uint32_t next = cycles->option_of[in];
-            const struct arrival arrival = { option, table->graph->values[value].producer, in };
-            if (next == option || next == MODEL_NONE || cycles->cut[next])
+            const struct arrival arrival = { option, table->graph->values[value].producer, in,
+                                             value };
+            if (next == option || next == MODEL_NONE || cycles->cut[next] ||
+                !place_option_takes(&table->options[next], value))
                 continue;
             if (next == start) {
                 cut_cycle(cycles, start, &arrival);

@@ -147,16 +147,33 @@ static bool take_inputs(struct solver *solver, const uint32_t *key,
             if (!convert(solver->table, value, slot, port->layout, state))
                 return false;
             state->rest += routes_cost(solver->table, option, port, slot);
+            slot |= UINT32_C(1) << port->layout;
+        }
+        if (port || solver->table->copied) { /* a user that has a copy of the maker took nothing */
             bool dead = false;
             uint32_t needs = key_needs(solver->table, solver->key, value, slot_made(slot), &dead);
-            uint32_t converted = slot_converted(slot) | UINT32_C(1) << port->layout;
             if (dead)
                 return false;
             if (needs == 0)
                 continue;
-            slot = slot_make(slot_made(slot), converted & needs);
+            slot = slot_make(slot_made(slot), slot_converted(slot) & needs);
         }
         add_pair(solver, live, value, slot);
+    }
+    return true;
+}
+
+/* Whoever uses a result of the node has a choice without it? */
+static bool may_leave(const struct solver *solver, node_id node)
+{
+    const struct place_table *table = solver->table;
+    const collage_node *base = &table->graph->nodes[node].base;
+    for (uint32_t k = 0; k < base->output_count; k++) {
+        value_id value = base->outputs[k];
+        for (uint32_t u = value == GRAPH_NONE ? 0 : table->uses->first[value];
+             value != GRAPH_NONE && u < table->uses->first[value + 1]; u++)
+            if (!key_covers(solver->key, table->uses->users[u]) && !table->idle[u])
+                return false;
     }
     return true;
 }
@@ -211,6 +228,8 @@ static collage_status extend(struct solver *solver, const struct state *state, c
         return COLLAGE_OK;
     uint32_t live = 0;
     make_cover(solver, key, option);
+    if (option->id == PLACE_LEAVE && !may_leave(solver, option->nodes[0]))
+        return COLLAGE_OK;
     if (!take_inputs(solver, key, option, &live, &next) ||
         !give_outputs(solver, option, &live, &next) || next.cost + next.rest >= enough)
         return COLLAGE_OK;
@@ -286,14 +305,17 @@ static collage_status take_best(struct solver *solver)
     if (solver->chosen && solver->chosen_cost <= state->cost)
         return COLLAGE_OK;
     size_t count = 0;
-    for (uint32_t h = state->parent; h != NO_STEP; h = solver->history[h].parent)
-        count++;
+    for (struct step s = { state->parent, state->option }; s.parent != NO_STEP;
+         s = solver->history[s.parent])
+        count += solver->table->options[s.option].id != PLACE_LEAVE;
     candidate_id *chosen = memory_alloc(count * sizeof *chosen);
     if (!chosen)
         return error_memory(solver->error);
-    struct step step = { state->parent, state->option };
-    for (size_t k = count; k-- > 0; step = solver->history[step.parent])
-        chosen[k] = solver->table->options[step.option].id;
+    size_t k = count;
+    for (struct step s = { state->parent, state->option }; s.parent != NO_STEP;
+         s = solver->history[s.parent])
+        if (solver->table->options[s.option].id != PLACE_LEAVE)
+            chosen[--k] = solver->table->options[s.option].id;
     memory_free(solver->chosen);
     solver->chosen = chosen;
     solver->chosen_count = count;

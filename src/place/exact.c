@@ -144,7 +144,7 @@ static collage_status narrow(struct exact *exact, double limit_ns, struct place_
     for (uint32_t o = 0; o < table->option_count; o++) {
         const struct place_option *option = &table->options[o];
         keep[o] = table->bound_total + option->cost - option->bound < limit_ns ||
-                  placement_has(&exact->best, option->id);
+                  option->id == PLACE_LEAVE || placement_has(&exact->best, option->id);
     }
     collage_status status = place_table_restrict(out, keep, exact->error);
     memory_free(keep);

@@ -26,7 +26,8 @@ uint32_t key_needs(const struct place_table *table, const uint32_t *key, value_i
     for (uint32_t u = uses->first[value]; u < uses->first[value + 1]; u++) {
         if (key_covers(key, uses->users[u]))
             continue;
-        *dead = *dead || (table->needs[u] & table->values[value].reach[made]) == 0;
+        *dead = *dead || ((table->needs[u] & table->values[value].reach[made]) == 0 &&
+                          !(table->idle && table->idle[u]));
         needs |= table->needs[u];
     }
     return needs;
@@ -103,7 +104,8 @@ collage_status level_insert(struct level *level, const struct state *state, cons
     *added = *state;
     added->hash = hash;
     added->cover =
-        hash_of(key + KEY_FIRST, (KEY_HEAD - KEY_FIRST + key[KEY_WORDS]) * sizeof *key).low;
+        hash_of(key + KEY_FIRST, (KEY_HEAD - KEY_FIRST + key[KEY_WORDS]) * sizeof *key).low +
+        key[KEY_LIVE];
     added->key = level->key_count;
     memcpy(level->keys + level->key_count, key, length * sizeof *key);
     level->key_count += length;
@@ -132,10 +134,18 @@ static int compare_total(const void *left, const void *right)
     return a->hash < b->hash ? -1 : a->hash > b->hash;
 }
 
+/* The live values follow from the covered nodes, unless some of these were left out. */
 static bool same_cover(const uint32_t *a, const uint32_t *b)
 {
-    return a[KEY_FIRST] == b[KEY_FIRST] && a[KEY_WORDS] == b[KEY_WORDS] &&
-           memcmp(a + KEY_HEAD, b + KEY_HEAD, a[KEY_WORDS] * sizeof *a) == 0;
+    if (a[KEY_FIRST] != b[KEY_FIRST] || a[KEY_WORDS] != b[KEY_WORDS] ||
+        a[KEY_LIVE] != b[KEY_LIVE] ||
+        memcmp(a + KEY_HEAD, b + KEY_HEAD, a[KEY_WORDS] * sizeof *a) != 0)
+        return false;
+    const uint32_t *pairs_a = key_pairs(a), *pairs_b = key_pairs(b);
+    for (size_t k = 0; k < a[KEY_LIVE]; k++)
+        if (pairs_a[2 * k] != pairs_b[2 * k])
+            return false;
+    return true;
 }
 
 /*

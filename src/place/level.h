@@ -75,7 +75,7 @@ static inline bool key_covers(const uint32_t *key, node_id node)
 }
 
 /* The layouts in which users that are not covered yet may take the value, which was made in the
- * layout `made`. *dead: there is one that cannot take it, however it is converted. */
+ * layout `made`. *dead: there is one that must take it and cannot, however it is converted. */
 uint32_t key_needs(const struct place_table *table, const uint32_t *key, value_id value,
                    uint32_t made, bool *dead);
 

@@ -40,21 +40,22 @@ static void find_layouts(struct model *model)
     }
 }
 
-static uint32_t add_rows(struct model *model, uint32_t set, double side)
+static uint32_t add_rows(struct model *model, uint32_t set, double side, bool at_most)
 {
     uint32_t first = model->program.row_count;
     for (; set; set &= set - 1)
-        program_add_row(&model->program, side, side);
+        program_add_row(&model->program, at_most ? -HUGE_VAL : side, side);
     return first;
 }
 
 /* Routes sum up to what the options take (0 = routes - takers), and to what the maker made it in
- * unless the user lies in the same option (0 = routes - makers). */
+ * unless the user lies in the same option (0 = routes - makers) or may do without it (0 >= ...). */
 static void add_use_rows(struct model *model, value_id value, uint32_t use, bool is_output)
 {
     bool given = model->table->graph->values[value].kind == VALUE_INPUT;
-    model->take_row[use] = add_rows(model, model->taken[use], is_output ? 1 : 0);
-    model->make_row[use] = add_rows(model, model->made[value], given ? 1 : 0);
+    bool idle = !is_output && model->table->idle && model->table->idle[use];
+    model->take_row[use] = add_rows(model, model->taken[use], is_output ? 1 : 0, false);
+    model->make_row[use] = add_rows(model, model->made[value], given ? 1 : 0, idle);
 }
 
 static void add_all_rows(struct model *model)

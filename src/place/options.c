@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "place/uses.h"
 #include "tensor/layout.h"
 
 /* ---- ports ---- */
@@ -58,8 +59,8 @@ static collage_status make_option(struct place_table *table, candidate_id id, st
         .merge = table->switch_ns && !candidate->view ? candidate->backend + 1 : 0,
         .view = candidate->view,
         .cost = candidate->cost.cost_ns + (candidate->view ? 0 : problem->step_ns),
-        .nodes = region->nodes,
-        .node_count = region->node_count,
+        .nodes = region->own,
+        .node_count = region->own_count,
         .input_count = region->input_count,
         .output_count = region->output_count,
         .inputs =
@@ -76,15 +77,21 @@ static collage_status make_option(struct place_table *table, candidate_id id, st
     return COLLAGE_OK;
 }
 
-static int compare_ports(const struct place_port *a, const struct place_port *b, uint32_t count)
+static int compare_ports(const struct place_port *a, uint32_t a_count, const struct place_port *b,
+                         uint32_t b_count)
 {
-    for (uint32_t k = 0; k < count; k++)
+    if (a_count != b_count)
+        return a_count < b_count ? -1 : 1;
+    for (uint32_t k = 0; k < a_count; k++) {
+        if (a[k].value != b[k].value)
+            return a[k].value < b[k].value ? -1 : 1;
         if (a[k].layout != b[k].layout)
             return a[k].layout < b[k].layout ? -1 : 1;
+    }
     return 0;
 }
 
-/* Equal nodes have equal border values, in equal order. */
+/* Equal nodes have equal border values, in equal order, but for what copies take. */
 static int compare_form(const struct place_option *a, const struct place_option *b)
 {
     if (a->node_count != b->node_count)
@@ -94,8 +101,8 @@ static int compare_form(const struct place_option *a, const struct place_option 
         return order;
     if (a->merge != b->merge)
         return a->merge < b->merge ? -1 : 1;
-    order = compare_ports(a->inputs, b->inputs, a->input_count);
-    return order ? order : compare_ports(a->outputs, b->outputs, a->output_count);
+    order = compare_ports(a->inputs, a->input_count, b->inputs, b->input_count);
+    return order ? order : compare_ports(a->outputs, a->output_count, b->outputs, b->output_count);
 }
 
 static int compare_options(const void *left, const void *right)
@@ -112,7 +119,8 @@ static int compare_options(const void *left, const void *right)
 static collage_status make_options(struct place_table *table, struct error *error)
 {
     const struct candidate_set *set = table->problem->set;
-    table->options = arena_array(table->arena, set->count, sizeof *table->options);
+    size_t most = set->count + (table->copied ? table->graph->node_count : 0);
+    table->options = arena_array(table->arena, most, sizeof *table->options);
     if (!table->options)
         return error_memory(error);
     for (size_t id = 0; id < set->count; id++) {
@@ -122,6 +130,9 @@ static collage_status make_options(struct place_table *table, struct error *erro
         if (status)
             return status;
     }
+    collage_status left = uses_add_leaving(table, error);
+    if (left)
+        return left;
     uint32_t kept = 0;
     qsort(table->options, table->option_count, sizeof *table->options, compare_options);
     for (uint32_t k = 0; k < table->option_count; k++)
@@ -166,6 +177,14 @@ bool place_option_has(const struct place_option *option, node_id node)
     return node_list_has(option->nodes, option->node_count, node);
 }
 
+bool place_option_takes(const struct place_option *option, value_id value)
+{
+    for (uint32_t k = 0; k < option->input_count; k++)
+        if (option->inputs[k].value == value)
+            return true;
+    return false;
+}
+
 static collage_status index_uses(struct place_table *table, struct error *error)
 {
     const struct graph_uses *uses = table->uses;
@@ -182,7 +201,7 @@ static collage_status index_uses(struct place_table *table, struct error *error)
                     table->needs[u] |= UINT32_C(1) << option->inputs[k].layout;
         }
     }
-    return COLLAGE_OK;
+    return uses_find_idle(table, error);
 }
 
 /* ---- costs ---- */
@@ -311,7 +330,8 @@ collage_status place_table_make(const struct place_problem *problem, struct plac
     for (uint32_t k = 0; k < out->graph->output_count; k++)
         out->values[out->graph->outputs[k]].output = true;
     static collage_status (*const steps[])(struct place_table *, struct error *) = {
-        make_switches, make_options, index_nodes, index_uses, make_conversions, make_bounds,
+        uses_make,  make_switches,    make_options, index_nodes,
+        index_uses, make_conversions, make_bounds,
     };
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
         collage_status status = steps[k](out, error);

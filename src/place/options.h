@@ -9,6 +9,9 @@
 
 #include "place/place.h"
 
+/* The id of an option that runs nothing: its node is left to those who have copies of it. */
+#define PLACE_LEAVE UINT32_MAX
+
 /* Layouts of one value that are told apart; options that need more are left out (`complete`). */
 enum { PLACE_LAYOUTS = 27 };
 
@@ -18,13 +21,13 @@ struct place_port {
 };
 
 struct place_option {
-    candidate_id id;
+    candidate_id id; /* PLACE_LEAVE: none */
     uint32_t backend;
     uint32_t merge; /* options of equal nodes, ports and merge: only the cheapest is kept */
     bool view;
-    double cost;  /* with the step cost */
-    double bound; /* how much of the bound of what is still to come ends with it */
-    const node_id *nodes;
+    double cost;          /* with the step cost */
+    double bound;         /* how much of the bound of what is still to come ends with it */
+    const node_id *nodes; /* that it covers: without copies */
     uint32_t node_count, input_count, output_count;
     const struct place_port *inputs, *outputs;
 };
@@ -43,7 +46,12 @@ struct place_table {
     struct arena *arena;
     const struct place_problem *problem;
     const struct graph *graph;
+    /* Who takes a value from others: the graph's users; where there are copies (uses.h), nodes of
+     * options whose copies take it as well. */
     const struct graph_uses *uses;
+    const bool *copied; /* node by node: it may be left to copies of it; NULL: none may */
+    /* Use by use: the user may be covered without taking the value. NULL: never. */
+    const bool *idle;
     struct place_option *options;
     uint32_t option_count;
     struct place_value *values;
@@ -68,6 +76,12 @@ collage_status place_table_restrict(struct place_table *table, const bool *keep,
                                     struct error *error);
 
 bool place_option_has(const struct place_option *option, node_id node);
+bool place_option_takes(const struct place_option *option, value_id value);
+
+static inline bool place_is_copied(const struct place_table *table, node_id node)
+{
+    return table->copied && table->copied[node];
+}
 
 /* A node that takes a value twice needs it once. */
 static inline bool place_is_first_use(const struct graph_uses *uses, value_id value, uint32_t use)

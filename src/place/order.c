@@ -37,6 +37,15 @@ static bool is_computed(const struct orderer *orderer, value_id value)
     return orderer->table->graph->values[value].kind == VALUE_COMPUTED;
 }
 
+static bool takes(const struct orderer *orderer, uint32_t place, value_id value)
+{
+    const struct region *region = &orderer->items[orderer->chosen[place]].region;
+    for (uint32_t k = 0; k < region->input_count; k++)
+        if (region->inputs[k] == value)
+            return true;
+    return false;
+}
+
 /* Takes the first of a list; what waited for it alone becomes ready. */
 static void run_first(struct orderer *orderer, uint32_t list)
 {
@@ -49,7 +58,10 @@ static void run_first(struct orderer *orderer, uint32_t list)
         value_id value = region->outputs[k];
         for (uint32_t u = uses->first[value]; u < uses->first[value + 1]; u++) {
             uint32_t user = orderer->place_of[uses->users[u]];
-            if (user != place && place_is_first_use(uses, value, u) && --orderer->waits[user] == 0)
+            if (user == place || user == NOBODY || !place_is_first_use(uses, value, u) ||
+                !takes(orderer, user, value))
+                continue;
+            if (--orderer->waits[user] == 0)
                 make_ready(orderer, user);
         }
     }
@@ -104,10 +116,11 @@ static bool make(struct orderer *orderer, struct arena *arena)
     if (!orderer->place_of || !orderer->waits || !orderer->next || !orderer->lists || !orderer->out)
         return false;
     memset(orderer->lists, 0xff, lists * sizeof(uint32_t)); /* NOBODY */
+    memset(orderer->place_of, 0xff, nodes * sizeof(uint32_t));
     for (uint32_t place = 0; place < orderer->count; place++) {
         const struct region *region = &orderer->items[orderer->chosen[place]].region;
-        for (uint32_t k = 0; k < region->node_count; k++)
-            orderer->place_of[region->nodes[k]] = place;
+        for (uint32_t k = 0; k < region->own_count; k++)
+            orderer->place_of[region->own[k]] = place;
     }
     return true;
 }

@@ -38,9 +38,9 @@ static const struct candidate *candidate_of(const struct rivals *rivals, candida
 static uint32_t find_owner(const struct rivals *rivals, const struct candidate *candidate)
 {
     const struct region *region = &candidate->region;
-    uint32_t owner = rivals->owner[region->nodes[0]];
-    for (uint32_t k = 1; k < region->node_count; k++)
-        if (rivals->owner[region->nodes[k]] != owner)
+    uint32_t owner = rivals->owner[region->own[0]];
+    for (uint32_t k = 1; k < region->own_count; k++)
+        if (rivals->owner[region->own[k]] != owner)
             return GRAPH_NONE;
     return owner;
 }
@@ -56,8 +56,8 @@ static collage_status set_owners(struct rivals *rivals, struct error *error)
         rivals->owner[n] = GRAPH_NONE;
     for (size_t p = 0; p < rivals->count; p++) {
         const struct region *region = &candidate_of(rivals, rivals->order[p])->region;
-        for (uint32_t k = 0; k < region->node_count; k++)
-            rivals->owner[region->nodes[k]] = (uint32_t)p;
+        for (uint32_t k = 0; k < region->own_count; k++)
+            rivals->owner[region->own[k]] = (uint32_t)p;
     }
     return COLLAGE_OK;
 }
@@ -120,8 +120,8 @@ static bool is_rival(const struct rivals *rivals, size_t at, candidate_id id, ui
 static void mark(struct rivals *rivals, candidate_id id, bool held)
 {
     const struct region *region = &candidate_of(rivals, id)->region;
-    for (uint32_t k = 0; k < region->node_count; k++)
-        rivals->held[region->nodes[k]] = held;
+    for (uint32_t k = 0; k < region->own_count; k++)
+        rivals->held[region->own[k]] = held;
 }
 
 /* What the backend has for the nodes at `at`, without what was chosen, views, and the reference
@@ -139,7 +139,7 @@ static bool admit_backend(struct rivals *rivals, size_t at, uint32_t backend)
     for (uint32_t k = begin; k < end && any; k++) {
         const struct candidate *candidate = candidate_of(rivals, rivals->inside[k]);
         bool hole = is_rival(rivals, at, rivals->inside[k], REGISTRY_REFERENCE) &&
-                    !rivals->held[candidate->region.nodes[0]];
+                    !rivals->held[candidate->region.own[0]];
         if (candidate->view || hole)
             admit(rivals, rivals->inside[k]);
     }
@@ -198,7 +198,7 @@ static collage_status take(struct rivals *rivals, size_t at, uint32_t backend,
     for (size_t k = 0; k < placement->count; k++) {
         candidate_id id = rivals->ids[placement->chosen[k]];
         const struct candidate *candidate = candidate_of(rivals, id);
-        if (candidate->view || rivals->owner[candidate->region.nodes[0]] != at)
+        if (candidate->view || rivals->owner[candidate->region.own[0]] != at)
             continue;
         on_backend = on_backend || candidate->backend == backend;
         taken[count++] = id;

@@ -23,13 +23,24 @@ struct rounds {
     struct error *error;
 };
 
+static bool is_covered(const struct rounds *rounds, node_id node)
+{
+    const struct candidate *items = rounds->table->problem->set->items;
+    for (size_t k = 0; k < rounds->best->count; k++)
+        if (region_covers(&items[rounds->best->chosen[k]].region, node))
+            return true;
+    return false;
+}
+
 /* The best placement. */
 static void choose_start(struct rounds *rounds)
 {
     const struct place_table *table = rounds->table;
     uint8_t *start = rounds->model.program.start;
     for (uint32_t o = 0; o < table->option_count; o++)
-        start[o] = placement_has(rounds->best, table->options[o].id);
+        start[o] = table->options[o].id == PLACE_LEAVE
+                       ? !is_covered(rounds, table->options[o].nodes[0])
+                       : placement_has(rounds->best, table->options[o].id);
     rounds->model.program.has_start = true;
 }
 

@@ -11,9 +11,11 @@ struct edge {
     node_id from, to;
 };
 
-/* The longest path to each node, by its last edge; then the longest of all, the last edge first. */
-static uint32_t find_path(const struct graph *graph, struct arena *arena, struct edge **out)
+/* The longest path to each node, by its last edge; then the longest of all, the last edge first.
+ * What has copies need not run before those that use it. */
+static uint32_t find_path(const struct place_table *table, struct arena *arena, struct edge **out)
 {
+    const struct graph *graph = table->graph;
     size_t nodes = graph->node_count;
     uint32_t *length = arena_array(arena, nodes, sizeof *length);
     node_id *before = arena_array(arena, nodes, sizeof *before);
@@ -30,6 +32,8 @@ static uint32_t find_path(const struct graph *graph, struct arena *arena, struct
             if (value == GRAPH_NONE || graph->values[value].kind != VALUE_COMPUTED)
                 continue;
             node_id producer = graph->values[value].producer;
+            if (place_is_copied(table, producer) || place_is_copied(table, n))
+                continue;
             if (length[producer] + 1 > length[n]) {
                 length[n] = length[producer] + 1;
                 before[n] = producer;
@@ -116,7 +120,7 @@ static bool add_path(struct model *model, struct arena *arena)
     const struct place_table *table = model->table;
     uint32_t n = table->backend_count;
     struct edge *path;
-    uint32_t edges = find_path(table->graph, arena, &path);
+    uint32_t edges = find_path(table, arena, &path);
     const double *ways = find_ways(table, arena);
     uint32_t *rows = arena_array(arena, (size_t)edges * 2 * n, sizeof *rows);
     if (!path || !ways || !rows)
@@ -148,10 +152,17 @@ collage_status switches_add(struct model *model, double scale, struct switches *
 
 /* ---- what was found out ---- */
 
+/* Then they wait for the same: what copies take is not told by the nodes alone. */
 static bool same_nodes(const struct place_option *a, const struct place_option *b)
 {
-    return a->backend == b->backend && a->view == b->view && a->node_count == b->node_count &&
-           memcmp(a->nodes, b->nodes, a->node_count * sizeof *a->nodes) == 0;
+    if (a->backend != b->backend || a->view != b->view || a->node_count != b->node_count ||
+        a->input_count != b->input_count ||
+        memcmp(a->nodes, b->nodes, a->node_count * sizeof *a->nodes) != 0)
+        return false;
+    for (uint32_t k = 0; k < a->input_count; k++)
+        if (a->inputs[k].value != b->inputs[k].value)
+            return false;
+    return true;
 }
 
 /* Marks the options that are like a chosen one. Returns how many are chosen. */

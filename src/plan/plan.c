@@ -49,6 +49,19 @@ uint32_t plan_tensor_owner(const struct plan *plan, const uint32_t *writers, uin
     return tensor;
 }
 
+collage_status plan_step_region(const struct plan *plan, const struct plan_step *step,
+                                const struct graph *graph, const struct graph_uses *uses,
+                                struct arena *arena, struct region *out, struct error *error)
+{
+    value_id *values = arena_array(arena, step->output_count, sizeof *values);
+    if (!values)
+        return error_memory(error);
+    for (uint32_t k = 0; k < step->output_count; k++)
+        values[k] = plan->tensors[step->outputs[k]].value;
+    return region_make_giving(arena, graph, uses, step->nodes, step->node_count, values,
+                              step->output_count, out, error);
+}
+
 void plan_step_describe(const struct plan_step *step, const struct graph *graph, char *text,
                         size_t size)
 {

@@ -134,6 +134,11 @@ uint32_t plan_tensor_root(const struct plan *plan, uint32_t tensor);
 void plan_tensor_writers(const struct plan *plan, uint32_t *writers);
 /* The tensor whose contents this one shows: itself, or what it is a view of. */
 uint32_t plan_tensor_owner(const struct plan *plan, const uint32_t *writers, uint32_t tensor);
+/* The region that a kernel's step runs, told by its nodes and what it writes: nodes whose results
+ * others need, but do not get from here, are copies. Memory from the arena. */
+collage_status plan_step_region(const struct plan *plan, const struct plan_step *step,
+                                const struct graph *graph, const struct graph_uses *uses,
+                                struct arena *arena, struct region *out, struct error *error);
 /* "Conv+Add+Relu", "reorder", "copy": what a step does, shortened with "..." after 6 operators. */
 void plan_step_describe(const struct plan_step *step, const struct graph *graph, char *text,
                         size_t size);

@@ -18,7 +18,8 @@ struct checker {
     struct arena *arena;
     struct graph_uses uses;
     uint32_t *writers;      /* step of each tensor, GRAPH_NONE */
-    uint32_t *covered;      /* how often each node is run or shown as a view */
+    uint32_t *covered;      /* how often each node is run or shown as a view, copies left aside */
+    bool *copied;           /* some step runs the node, perhaps for itself only */
     uint32_t *current;      /* at each root: the tensor whose contents lie there, GRAPH_NONE */
     uint32_t *first, *last; /* at each root: steps between which it lives */
     struct error *error;
@@ -132,13 +133,21 @@ static bool check_kernel(struct checker *c, uint32_t index)
         node_id node = step->nodes[k];
         if (node >= c->graph->node_count || (k > 0 && node <= step->nodes[k - 1]))
             return WRONG(c, "step %u: its nodes are not ascending ids of the model's", index);
-        if (c->covered[node]++ > 0)
-            return WRONG(c, "node %u is run more than once", node);
     }
     struct region region;
-    if (region_make(c->arena, c->graph, &c->uses, step->nodes, step->node_count, &region,
-                    c->error) != COLLAGE_OK)
+    if (plan_step_region(c->plan, step, c->graph, &c->uses, c->arena, &region, c->error) !=
+        COLLAGE_OK)
         return false;
+    if (region.own_count == 0)
+        return WRONG(c, "step %u gives nothing", index);
+    for (uint32_t k = 0; k < region.copy_count; k++)
+        if (!region_uses(&region, c->graph, &c->uses, region.copies[k]))
+            return WRONG(c, "step %u runs node %u for nothing", index, region.copies[k]);
+    for (uint32_t k = 0; k < step->node_count; k++) {
+        c->copied[step->nodes[k]] = true;
+        if (region_covers(&region, step->nodes[k]) && c->covered[step->nodes[k]]++ > 0)
+            return WRONG(c, "node %u is run more than once", step->nodes[k]);
+    }
     if (!same_values(c->plan, step->inputs, step->input_count, region.inputs, region.input_count))
         return WRONG(c, "step %u does not read what its nodes read", index);
     if (!same_values(c->plan, step->outputs, step->output_count, region.outputs,
@@ -240,10 +249,11 @@ static bool check_outputs(struct checker *c)
     return true;
 }
 
+/* Where all who need a node's results have copies of it, it is not run by itself. */
 static bool check_cover(struct checker *c)
 {
     for (size_t n = 0; n < c->graph->node_count; n++)
-        if (c->covered[n] != 1)
+        if (c->covered[n] != 1 && !c->copied[n])
             return WRONG(c, "node %zu ('%s') is not run", n, c->graph->nodes[n].base.name);
     return true;
 }
@@ -350,8 +360,9 @@ collage_status plan_verify(const struct plan *plan, const struct graph *graph, s
         c.first = arena_array(c.arena, plan->tensor_count, sizeof *c.first);
         c.last = arena_array(c.arena, plan->tensor_count, sizeof *c.last);
         c.covered = arena_array(c.arena, graph->node_count, sizeof *c.covered);
+        c.copied = arena_array(c.arena, graph->node_count, sizeof *c.copied);
     }
-    if (!c.writers || !c.current || !c.first || !c.last || !c.covered)
+    if (!c.writers || !c.current || !c.first || !c.last || !c.covered || !c.copied)
         error_memory(&own);
     else
         check_all(&c);

@@ -26,8 +26,8 @@ static collage_status make_subgraph(struct unit *u)
                                       u->error);
     }
     struct region region; /* in the step's own order of inputs and outputs: plan_verify saw to it */
-    collage_status status = region_make(u->arena, graph, &u->context->uses, u->step->nodes,
-                                        u->step->node_count, &region, u->error);
+    collage_status status = plan_step_region(u->context->plan, u->step, graph, &u->context->uses,
+                                             u->arena, &region, u->error);
     if (status == COLLAGE_OK)
         status = subgraph_make(u->arena, graph, &region, &u->subgraph, u->error);
     return status;

@@ -92,14 +92,16 @@ static inline void fixture_seal(struct fixture *f)
     f->problem = (struct place_problem){ .set = &f->set, .enabled = f->enabled };
 }
 
-/* A measured candidate, all row-major; NULL if the nodes are not convex. */
-static inline struct candidate *fixture_candidate(struct fixture *f, uint32_t backend,
-                                                  const node_id *nodes, uint32_t count,
-                                                  double cost_ns)
+/* A measured candidate, all row-major, some of whose nodes are copies; NULL if it is not convex. */
+static inline struct candidate *fixture_copying(struct fixture *f, uint32_t backend,
+                                                const node_id *nodes, uint32_t count,
+                                                const node_id *copies, uint32_t copy_count,
+                                                double cost_ns)
 {
     struct arena *arena = f->set.arena;
     struct candidate c = { .backend = backend, .variant = "", .pattern = "" };
-    assert_int_equal(region_make(arena, f->graph, &f->set.uses, nodes, count, &c.region, NULL),
+    assert_int_equal(region_make_copying(arena, f->graph, &f->set.uses, nodes, count, copies,
+                                         copy_count, &c.region, NULL),
                      COLLAGE_OK);
     if (!region_is_convex(f->graph, &f->set.uses, &c.region))
         return NULL;
@@ -110,6 +112,13 @@ static inline struct candidate *fixture_candidate(struct fixture *f, uint32_t ba
         memory_grow((void **)&f->set.items, &f->set.capacity, f->set.count, sizeof *f->set.items));
     f->set.items[f->set.count] = c;
     return &f->set.items[f->set.count++];
+}
+
+static inline struct candidate *fixture_candidate(struct fixture *f, uint32_t backend,
+                                                  const node_id *nodes, uint32_t count,
+                                                  double cost_ns)
+{
+    return fixture_copying(f, backend, nodes, count, NULL, 0, cost_ns);
 }
 
 static inline void fixture_set_layouts(struct fixture *f, struct candidate *c, const char *inputs,
@@ -183,8 +192,50 @@ static inline double check_take(const struct fixture *f, struct check_value *val
     return cost;
 }
 
+/* May the node be left out? Only if it makes no output and some candidate has a copy of it. That
+ * nobody takes its results check_take sees. */
+static inline bool check_may_be_left(const struct fixture *f, node_id node)
+{
+    const collage_node *base = &f->graph->nodes[node].base;
+    for (uint32_t k = 0; k < base->output_count; k++)
+        if (graph_is_output(f->graph, base->outputs[k]))
+            return false;
+    for (size_t c = 0; c < f->set.count; c++)
+        for (uint32_t k = 0; k < f->set.items[c].region.copy_count; k++)
+            if (f->set.items[c].region.copies[k] == node)
+                return true;
+    return false;
+}
+
+/* The graph of the chosen candidates, an edge for each value that one makes and another takes, has
+ * no circle: in turn, those that wait for nobody are taken away, in no particular order. */
+static inline void check_acyclic(const struct fixture *f, const struct placement *placement)
+{
+    bool *gone = calloc(placement->count + 1, sizeof *gone);
+    for (size_t left = placement->count, before = left + 1; left > 0 && left < before;) {
+        before = left;
+        for (size_t s = placement->count; s-- > 0;) {
+            const struct region *taker = &f->set.items[placement->chosen[s]].region;
+            bool waits = gone[s];
+            for (size_t m = 0; m < placement->count && !waits; m++) {
+                const struct region *maker = &f->set.items[placement->chosen[m]].region;
+                for (uint32_t o = 0; o < maker->output_count && !gone[m] && m != s; o++)
+                    for (uint32_t k = 0; k < taker->input_count; k++)
+                        waits = waits || taker->inputs[k] == maker->outputs[o];
+            }
+            if (!waits) {
+                gone[s] = true;
+                left--;
+            }
+        }
+        assert_true(left < before);
+    }
+    free(gone);
+}
+
 static inline void check_placement(const struct fixture *f, const struct placement *placement)
 {
+    check_acyclic(f, placement);
     struct check_value *values = calloc(f->graph->value_count + 1, sizeof *values);
     bool *covered = calloc(f->graph->node_count + 1, sizeof *covered);
     double cost = 0;
@@ -196,8 +247,12 @@ static inline void check_placement(const struct fixture *f, const struct placeme
         assert_int_equal(c->cost.state, COST_MEASURED);
         assert_true(c->view || f->enabled[c->backend]);
         for (uint32_t k = 0; k < c->region.node_count; k++) {
-            assert_false(covered[c->region.nodes[k]]);
-            covered[c->region.nodes[k]] = true;
+            node_id node = c->region.nodes[k];
+            bool copy = false;
+            for (uint32_t j = 0; j < c->region.copy_count; j++)
+                copy = copy || c->region.copies[j] == node;
+            assert_false(!copy && covered[node]);
+            covered[node] = covered[node] || !copy;
         }
         for (uint32_t k = 0; k < c->region.input_count; k++)
             cost += check_take(f, values, c->region.inputs[k], &c->input_layouts[k]);
@@ -209,7 +264,7 @@ static inline void check_placement(const struct fixture *f, const struct placeme
         last = c->view ? last : c->backend;
     }
     for (node_id n = 0; n < f->graph->node_count; n++)
-        assert_true(covered[n]);
+        assert_true(covered[n] || check_may_be_left(f, n));
     collage_layout plain = layout_plain();
     for (uint32_t k = 0; k < f->graph->output_count; k++)
         cost += check_take(f, values, f->graph->outputs[k], &plain);

@@ -45,10 +45,16 @@ static void random_graph(struct fixture *f, uint32_t node_count)
     graph_set_outputs(f->graph, outputs, output_count, NULL);
 }
 
-static void random_candidate(struct fixture *f, const node_id *nodes, uint32_t count)
+/* copying: nodes may be copies, all but the last. */
+static void random_candidate(struct fixture *f, const node_id *nodes, uint32_t count, bool copying)
 {
-    struct candidate *c = fixture_candidate(f, fixture_random(f, FIXTURE_BACKENDS), nodes, count,
-                                            random_cost(f) * (double)count * 0.75);
+    node_id copies[8];
+    uint32_t copy_count = 0, backend = fixture_random(f, FIXTURE_BACKENDS);
+    double cost = random_cost(f) * (double)count * 0.75;
+    for (uint32_t k = 0; copying && k + 1 < count; k++)
+        if (fixture_random(f, 2))
+            copies[copy_count++] = nodes[k];
+    struct candidate *c = fixture_copying(f, backend, nodes, count, copies, copy_count, cost);
     if (!c)
         return;
     collage_layout *in = arena_array(f->set.arena, c->region.input_count, sizeof *in);
@@ -69,12 +75,12 @@ static void random_candidate(struct fixture *f, const node_id *nodes, uint32_t c
     }
 }
 
-static void random_candidates(struct fixture *f)
+static void random_candidates(struct fixture *f, bool copying)
 {
     uint32_t node_count = (uint32_t)f->graph->node_count;
     for (node_id n = 0; n < node_count; n++)
         for (uint32_t k = 1 + fixture_random(f, 3); k > 0; k--)
-            random_candidate(f, &n, 1);
+            random_candidate(f, &n, 1, false);
     for (uint32_t k = fixture_random(f, 3 * node_count + 1); k > 0; k--) {
         node_id nodes[4];
         uint32_t count = 0;
@@ -82,7 +88,7 @@ static void random_candidates(struct fixture *f)
             if (fixture_random(f, 3))
                 nodes[count++] = n;
         if (count)
-            random_candidate(f, nodes, count);
+            random_candidate(f, nodes, count, copying);
     }
 }
 
@@ -98,12 +104,13 @@ static void random_transitions(struct fixture *f)
                                        random_cost(f) * 0.5);
 }
 
-static void random_problem(struct fixture *f, uint64_t seed, uint32_t most_nodes)
+static void random_copying_problem(struct fixture *f, uint64_t seed, uint32_t most_nodes,
+                                   bool copying)
 {
     fixture_open(f, seed);
     random_graph(f, 1 + fixture_random(f, most_nodes));
     fixture_seal(f);
-    random_candidates(f);
+    random_candidates(f, copying);
     random_transitions(f);
     for (uint32_t k = 1; k < FIXTURE_BACKENDS; k++)
         f->enabled[k] = fixture_random(f, 8) > 0;
@@ -113,6 +120,11 @@ static void random_problem(struct fixture *f, uint64_t seed, uint32_t most_nodes
             f->switch_ns[k] = k % (FIXTURE_BACKENDS + 1) ? random_cost(f) * 0.25 : 0;
         f->problem.switch_ns = f->switch_ns;
     }
+}
+
+static inline void random_problem(struct fixture *f, uint64_t seed, uint32_t most_nodes)
+{
+    random_copying_problem(f, seed, most_nodes, false);
 }
 
 #endif

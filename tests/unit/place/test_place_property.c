@@ -2,14 +2,32 @@
 /* The dynamic program against trying everything, on random little graphs with random candidates. */
 #include "unit/place/random_problem.h"
 
-static void test_equals_brute(void **state)
+struct tally {
+    uint32_t feasible, infeasible, several, copying; /* several: with outputs of several nodes */
+};
+
+static void count_kinds(const struct fixture *f, const struct placement *placement,
+                        struct tally *tally)
 {
-    (void)state;
-    uint32_t feasible = 0, infeasible = 0;
-    for (uint64_t seed = 1; seed <= 6000; seed++) {
+    bool several = false, copying = false;
+    for (size_t k = 0; k < placement->count; k++) {
+        const struct region *region = &f->set.items[placement->chosen[k]].region;
+        for (uint32_t o = 1; o < region->output_count; o++)
+            several = several || f->graph->values[region->outputs[o]].producer !=
+                                     f->graph->values[region->outputs[0]].producer;
+        copying = copying || region->copy_count > 0;
+    }
+    tally->feasible++;
+    tally->several += several;
+    tally->copying += copying;
+}
+
+static void compare_with_brute(uint64_t first, uint64_t last, bool copying, struct tally *tally)
+{
+    for (uint64_t seed = first; seed <= last; seed++) {
         struct fixture f;
         struct placement dynamic, brute;
-        random_problem(&f, seed * 7919, seed % 8 ? 7 : 9);
+        random_copying_problem(&f, seed * 7919, seed % 8 ? 7 : 9, copying);
         struct error e1 = { 0 }, e2 = { 0 };
         collage_status s1 = place_dynamic(&f.problem, &dynamic, &e1);
         collage_status s2 = place_brute(&f.problem, &brute, &e2);
@@ -18,19 +36,37 @@ static void test_equals_brute(void **state)
                      dynamic.cost_ns, s2, brute.cost_ns);
         if (s1) {
             assert_int_equal(s1, COLLAGE_ERROR_UNSUPPORTED);
-            infeasible++;
+            tally->infeasible++;
         } else {
             assert_true(dynamic.optimal);
             check_placement(&f, &dynamic);
             check_placement(&f, &brute);
-            feasible++;
+            count_kinds(&f, &dynamic, tally);
         }
         placement_free(&dynamic);
         placement_free(&brute);
         fixture_close(&f);
     }
-    print_message("%u feasible, %u infeasible\n", feasible, infeasible);
-    assert_true(feasible > 1500 && infeasible > 300);
+    print_message("%u feasible, %u infeasible; %u with several outputs, %u with copies\n",
+                  tally->feasible, tally->infeasible, tally->several, tally->copying);
+}
+
+static void test_equals_brute(void **state)
+{
+    (void)state;
+    struct tally tally = { 0 };
+    compare_with_brute(1, 6000, false, &tally);
+    assert_true(tally.feasible > 1500 && tally.infeasible > 300 && tally.several > 300);
+}
+
+/* Nodes that several candidates compute, or only those that need them. */
+static void test_copying_equals_brute(void **state)
+{
+    (void)state;
+    struct tally tally = { 0 };
+    compare_with_brute(10001, 16000, true, &tally);
+    assert_true(tally.feasible > 1500 && tally.infeasible > 300 && tally.several > 100);
+    assert_true(tally.copying > 500);
 }
 
 /* Few states: whatever comes out is a placement, never cheaper than the best. */
@@ -41,7 +77,7 @@ static void test_limited_is_valid(void **state)
     for (uint64_t seed = 1; seed <= 800; seed++) {
         struct fixture f;
         struct placement limited, exact;
-        random_problem(&f, seed * 104729, 12);
+        random_copying_problem(&f, seed * 104729, 12, seed % 2);
         f.problem.state_limit = 1;
         collage_status status = place_dynamic(&f.problem, &limited, NULL);
         f.problem.state_limit = 0;
@@ -70,10 +106,13 @@ static void test_out_of_memory(void **state)
     struct placement placement;
     uint64_t seed = 1;
     for (;; seed++) { /* one that has a placement */
-        random_problem(&f, seed, 9);
+        random_copying_problem(&f, seed, 9, true);
         bool feasible = place_brute(&f.problem, &placement, NULL) == COLLAGE_OK;
         placement_free(&placement);
-        if (feasible && f.graph->node_count > 6)
+        bool copies = false;
+        for (size_t c = 0; c < f.set.count; c++)
+            copies = copies || f.set.items[c].region.copy_count > 0;
+        if (feasible && copies && f.graph->node_count > 6)
             break;
         fixture_close(&f);
     }
@@ -98,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equals_brute),
+        cmocka_unit_test(test_copying_equals_brute),
         cmocka_unit_test(test_limited_is_valid),
         cmocka_unit_test(test_out_of_memory),
     };
