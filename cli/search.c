@@ -40,6 +40,8 @@ static int check_use(const char *command, const struct search_settings *settings
         { "search-time", settings->seconds > 0, two_level, "two-level" },
         { "search-generations", settings->generations > 0, two_level, "two-level" },
         { "search-seed", settings->seed > 0, two_level, "two-level" },
+        { "allow-recompute", settings->recompute,
+          search == COLLAGE_SEARCH_EXACT || search == COLLAGE_SEARCH_BRUTE, "exact or brute" },
     };
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
         if (rows[k].given && !rows[k].useful) {
@@ -92,6 +94,7 @@ int search_parse(const char *command, const struct search_settings *settings,
     options->search_generations = settings->generations;
     options->search_seed = (uint64_t)settings->seed;
     options->placement = settings->placement;
+    options->allow_recompute = settings->recompute;
     options->pins = pins->items;
     options->pin_count = pins->count;
     return result;

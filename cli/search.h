@@ -10,6 +10,7 @@ struct search_settings {
     const char *name, *placement;
     double kernel_cost, seconds;
     int32_t seed, generations;
+    bool recompute;
     struct option_list places; /* NODE=BACKEND */
 };
 

@@ -276,6 +276,9 @@ typedef struct collage_optimize_options {
      * files; NULL with pattern_file_count 0: none. */
     const char *const *pattern_files;
     size_t pattern_file_count;
+    /* Exact and brute: kernels that need the result of a cheap operator, which others need as well,
+     * may compute it for themselves. Since 0.1. */
+    bool allow_recompute;
 } collage_optimize_options;
 
 COLLAGE_API collage_status collage_optimize(collage_context *context, const collage_model *model,

@@ -72,6 +72,10 @@ static collage_status check_options(const collage_optimize_options *options, str
     if ((unsigned)options->search > COLLAGE_SEARCH_BRUTE)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "there is no search %d",
                          (int)options->search);
+    if (options->allow_recompute && options->search != COLLAGE_SEARCH_EXACT &&
+        options->search != COLLAGE_SEARCH_BRUTE)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "allow_recompute: the searches exact and brute can, others cannot");
     if (options->search_generations < 0)
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
                          "%d generations: give 1 or more, or 0 for 100",
@@ -100,6 +104,7 @@ static void set_search(const collage_optimize_options *options, struct optimizer
     settings->pins = options->pins;
     settings->pin_count = options->pin_count;
     settings->placement_path = options->placement;
+    settings->recompute = options->allow_recompute;
 }
 
 collage_status collage_optimize(collage_context *context, const collage_model *model,

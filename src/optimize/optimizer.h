@@ -39,6 +39,7 @@ struct optimizer_settings {
     uint64_t search_seed;  /* two-level, as the two below */
     uint32_t search_generations;
     double search_seconds;
+    bool recompute;          /* candidates may have copies of cheap nodes */
     const collage_pin *pins; /* borrowed; node and backend are not NULL */
     size_t pin_count;
     const char *placement_path;                /* of a placement to hold to; NULL: none */

@@ -64,17 +64,25 @@ static bool is_kernel_on(const struct recall *recall, const struct plan_step *st
     return *entry != UINT32_MAX && recall->registry.entries[*entry].api;
 }
 
-/* Regions that were merged during the search are not among those that are enumerated. */
+/* Regions that were merged during the search are not among those that are enumerated; nor are those
+ * with copies. */
 static collage_status add_steps(struct recall *recall, struct error *error)
 {
+    struct candidate_set *set = recall->optimizer.set;
     const struct plan *plan = recall->settings.plan;
     collage_status status = COLLAGE_OK;
     for (uint32_t s = 0; s < plan->step_count && status == COLLAGE_OK; s++) {
         const struct plan_step *step = &plan->steps[s];
         uint32_t entry = 0;
-        if (is_kernel_on(recall, step, &entry))
-            status = candidate_set_add(recall->optimizer.set, entry, step->nodes, step->node_count,
-                                       step->pattern, NULL, error);
+        struct region region;
+        if (!is_kernel_on(recall, step, &entry))
+            continue;
+        status = plan_step_region(plan, step, set->graph, &set->uses, recall->optimizer.arena,
+                                  &region, error);
+        if (status == COLLAGE_OK)
+            status = candidate_set_add_copying(set, entry, region.nodes, region.node_count,
+                                               region.copies, region.copy_count, step->pattern,
+                                               NULL, error);
     }
     return status;
 }
@@ -125,11 +133,12 @@ static collage_status look_up_all(struct recall *recall, struct error *error)
 
 /* ---- the plan's steps among them ---- */
 
-static bool has_layouts(const struct plan *plan, const uint32_t *tensors,
+static bool has_tensors(const struct plan *plan, const uint32_t *tensors, const value_id *values,
                         const collage_layout *layouts, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++)
-        if (!layout_equal(&plan->tensors[tensors[k]].layout, &layouts[k]))
+        if (plan->tensors[tensors[k]].value != values[k] ||
+            !layout_equal(&plan->tensors[tensors[k]].layout, &layouts[k]))
             return false;
     return true;
 }
@@ -143,8 +152,10 @@ static bool is_step(const struct plan *plan, const struct plan_step *step, uint3
            region->output_count == step->output_count &&
            memcmp(region->nodes, step->nodes, step->node_count * sizeof *step->nodes) == 0 &&
            strcmp(candidate->variant, step->variant) == 0 &&
-           has_layouts(plan, step->inputs, candidate->input_layouts, step->input_count) &&
-           has_layouts(plan, step->outputs, candidate->output_layouts, step->output_count);
+           has_tensors(plan, step->inputs, region->inputs, candidate->input_layouts,
+                       step->input_count) &&
+           has_tensors(plan, step->outputs, region->outputs, candidate->output_layouts,
+                       step->output_count);
 }
 
 /* What the plan says counts where the store has nothing better. */

@@ -215,6 +215,8 @@ static bool add_search(const struct optimizer *optimizer, json_t *evidence)
     if (optimizer->pins)
         ok = json_object_set_new(evidence, "pinned",
                                  json_integer((json_int_t)pins_count(optimizer->pins))) == 0;
+    if (settings->recompute)
+        ok = ok && json_object_set_new(evidence, "recompute", json_true()) == 0;
     if (settings->search == COLLAGE_SEARCH_EXACT)
         return ok;
     ok = ok && json_object_set_new(evidence, "search",

@@ -88,13 +88,17 @@ static bool seen_insert(struct candidate_set *set, struct hash key)
 }
 
 static bool region_identity(uint32_t backend, const node_id *nodes, uint32_t count,
-                            struct hash *out)
+                            const node_id *copies, uint32_t copy_count, struct hash *out)
 {
     struct hash_state *state = hash_begin();
     if (!state)
         return false;
     hash_u64(state, backend);
     hash_bytes(state, nodes, count * sizeof *nodes);
+    if (copy_count) {
+        hash_u64(state, GRAPH_NONE); /* no node */
+        hash_bytes(state, copies, copy_count * sizeof *copies);
+    }
     *out = hash_end(state);
     return true;
 }
@@ -233,10 +237,11 @@ static collage_status add_variant(struct attempt *attempt, struct hash content, 
     struct arena *arena = set->arena;
     const struct region *region = &attempt->region;
     if (attempt->added == 0) { /* the first: what the variants share moves to the set */
-        const node_id *nodes = region->nodes;
+        const struct region made = *region;
         attempt->pattern = arena_string(arena, attempt->pattern);
-        collage_status status = region_make(arena, set->graph, &set->uses, nodes,
-                                            region->node_count, &attempt->region, attempt->error);
+        collage_status status =
+            region_make_copying(arena, set->graph, &set->uses, made.nodes, made.node_count,
+                                made.copies, made.copy_count, &attempt->region, attempt->error);
         if (status)
             return status;
     }
@@ -292,12 +297,36 @@ static collage_status add_variants(struct attempt *attempt)
     return COLLAGE_OK;
 }
 
-static collage_status add_region(struct attempt *attempt, const node_id *nodes, uint32_t count)
+/* Plans tell copies by what leaves a region: one that nobody else needs would be none there. */
+static collage_status check_copies(struct attempt *attempt, bool *told)
+{
+    const struct region *region = &attempt->region;
+    struct region made;
+    *told = true;
+    if (region->copy_count == 0)
+        return COLLAGE_OK;
+    collage_status status = region_make_giving(
+        attempt->scratch, attempt->set->graph, &attempt->set->uses, region->nodes,
+        region->node_count, region->outputs, region->output_count, &made, attempt->error);
+    *told = !status && made.copy_count == region->copy_count &&
+            memcmp(made.copies, region->copies, made.copy_count * sizeof *made.copies) == 0;
+    for (uint32_t k = 0; k < region->copy_count; k++)
+        *told = *told &&
+                region_uses(region, attempt->set->graph, &attempt->set->uses, region->copies[k]);
+    return status;
+}
+
+static collage_status add_region(struct attempt *attempt, const node_id *nodes, uint32_t count,
+                                 const node_id *copies, uint32_t copy_count)
 {
     struct candidate_set *set = attempt->set;
-    collage_status status = region_make(attempt->scratch, set->graph, &set->uses, nodes, count,
-                                        &attempt->region, attempt->error);
-    if (status || !region_is_convex(set->graph, &set->uses, &attempt->region))
+    collage_status status =
+        region_make_copying(attempt->scratch, set->graph, &set->uses, nodes, count, copies,
+                            copy_count, &attempt->region, attempt->error);
+    bool told = false;
+    if (!status)
+        status = check_copies(attempt, &told);
+    if (status || !told || !region_is_convex(set->graph, &set->uses, &attempt->region))
         return status;
     status = subgraph_make(attempt->scratch, set->graph, &attempt->region, &attempt->subgraph,
                            attempt->error);
@@ -310,7 +339,8 @@ static collage_status add_region(struct attempt *attempt, const node_id *nodes, 
 }
 
 static collage_status check_request(const struct candidate_set *set, uint32_t backend,
-                                    const node_id *nodes, uint32_t count, struct error *error)
+                                    const node_id *nodes, uint32_t count, const node_id *copies,
+                                    uint32_t copy_count, struct error *error)
 {
     if (backend >= set->registry->count || !set->registry->entries[backend].api)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "backend %u cannot be used", backend);
@@ -318,8 +348,12 @@ static collage_status check_request(const struct candidate_set *set, uint32_t ba
         if (nodes[k] >= set->graph->node_count || (k > 0 && nodes[k] <= nodes[k - 1]))
             return error_set(error, COLLAGE_ERROR_ARGUMENT,
                              "the nodes of a region must be ascending and in the graph");
-    if (count == 0)
-        return error_set(error, COLLAGE_ERROR_ARGUMENT, "a region needs a node");
+    for (uint32_t k = 0; k < copy_count; k++)
+        if (!node_list_has(nodes, count, copies[k]) || (k > 0 && copies[k] <= copies[k - 1]))
+            return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                             "the copies of a region must be ascending and among its nodes");
+    if (count == copy_count)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "a region needs a node of its own");
     return COLLAGE_OK;
 }
 
@@ -348,13 +382,21 @@ collage_status candidate_set_add(struct candidate_set *set, uint32_t backend, co
                                  uint32_t count, const char *pattern, size_t *added,
                                  struct error *error)
 {
+    return candidate_set_add_copying(set, backend, nodes, count, NULL, 0, pattern, added, error);
+}
+
+collage_status candidate_set_add_copying(struct candidate_set *set, uint32_t backend,
+                                         const node_id *nodes, uint32_t count,
+                                         const node_id *copies, uint32_t copy_count,
+                                         const char *pattern, size_t *added, struct error *error)
+{
     if (added)
         *added = 0;
-    collage_status status = check_request(set, backend, nodes, count, error);
+    collage_status status = check_request(set, backend, nodes, count, copies, copy_count, error);
     if (status || only_views(set->graph, nodes, count))
         return status;
     struct hash identity;
-    if (!region_identity(backend, nodes, count, &identity))
+    if (!region_identity(backend, nodes, count, copies, copy_count, &identity))
         return error_memory(error);
     if (seen_contains(set, identity))
         return COLLAGE_OK;
@@ -364,7 +406,8 @@ collage_status candidate_set_add(struct candidate_set *set, uint32_t backend, co
                                .pattern = pattern,
                                .scratch = arena_create(),
                                .error = error };
-    status = attempt.scratch ? add_region(&attempt, nodes, count) : error_memory(error);
+    status = attempt.scratch ? add_region(&attempt, nodes, count, copies, copy_count)
+                             : error_memory(error);
     arena_destroy(attempt.scratch);
     if (!status && !seen_insert(set, identity))
         status = error_memory(error);

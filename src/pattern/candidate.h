@@ -62,6 +62,9 @@ struct candidate_set {
      * candidate_set_enumerate, borrowed. */
     struct pattern_file *const *files;
     size_t file_count;
+    /* Offer cheap nodes to each of several users that could compute them for itself (copies.c): set
+     * before candidate_set_enumerate. */
+    bool recompute;
 };
 
 collage_status candidate_set_create(const struct graph *graph, struct registry *registry,
@@ -75,6 +78,12 @@ void candidate_set_destroy(struct candidate_set *set);
 collage_status candidate_set_add(struct candidate_set *set, uint32_t backend, const node_id *nodes,
                                  uint32_t count, const char *pattern, size_t *added,
                                  struct error *error);
+
+/* As candidate_set_add; `copies` (ascending) of the nodes are computed for use inside only. */
+collage_status candidate_set_add_copying(struct candidate_set *set, uint32_t backend,
+                                         const node_id *nodes, uint32_t count,
+                                         const node_id *copies, uint32_t copy_count,
+                                         const char *pattern, size_t *added, struct error *error);
 
 /* Op-level: all matches of all patterns of the enabled backends. Graph-level: each supported single
  * node, the segments between cut values (and runs of 2, 4, 8... of them, prefixes and suffixes),

@@ -90,6 +90,8 @@ collage_status candidate_set_enumerate(struct candidate_set *set, const bool *en
         status = graph_level ? enumerate_regions(set, k, error) : enumerate_matches(set, k, error);
         if (!status && graph_level)
             status = enumerate_files(set, k, error);
+        if (!status && set->recompute)
+            status = enumerate_copies(set, k, error);
     }
     return status;
 }

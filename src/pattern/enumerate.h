@@ -20,4 +20,8 @@ collage_status enumerate_regions(struct candidate_set *set, uint32_t backend, st
 /* What set->files say of the backend, of either kind. */
 collage_status enumerate_files(struct candidate_set *set, uint32_t backend, struct error *error);
 
+/* Of the backend's candidates so far: the same with copies of cheap nodes that others use as well.
+ */
+collage_status enumerate_copies(struct candidate_set *set, uint32_t backend, struct error *error);
+
 #endif

@@ -69,12 +69,58 @@ static node_id *number_nodes(const struct graph *graph, struct arena *arena)
 
 /* ---- writing ---- */
 
-static void put_nodes(const struct plan *plan, const struct graph *graph, const node_id *by_number,
-                      const uint32_t *step_of, const uint32_t *groups, struct text *out)
+/* Computed by those only that need it: a node without a line, as there is no one group of it. */
+#define LEFT_OUT (GRAPH_NONE - 1)
+
+/* What is written of the steps. */
+struct groups {
+    uint32_t *step_of; /* node by node: GRAPH_NONE: a view */
+    uint32_t *numbers; /* step by step */
+    bool *copying;     /* step by step: it runs more than its group */
+};
+
+static collage_status find_groups(const struct plan *plan, const struct graph *graph,
+                                  struct arena *arena, struct groups *out, struct error *error)
 {
+    struct graph_uses uses;
+    collage_status status = graph_uses_build(graph, &uses, error);
+    if (status)
+        return status;
+    out->step_of = arena_array(arena, graph->node_count, sizeof *out->step_of);
+    out->numbers = arena_array(arena, plan->step_count, sizeof *out->numbers);
+    out->copying = arena_array(arena, plan->step_count, sizeof *out->copying);
+    uint32_t count = 0;
+    if (!out->step_of || !out->numbers || !out->copying)
+        status = error_memory(error);
+    else
+        memset(out->step_of, 0xff, graph->node_count * sizeof *out->step_of); /* GRAPH_NONE */
+    for (uint32_t s = 0; s < plan->step_count && !status; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        struct region region = { 0 };
+        if (step->node_count > 0)
+            status = plan_step_region(plan, step, graph, &uses, arena, &region, error);
+        for (uint32_t k = 0; k < region.copy_count && !status; k++)
+            if (out->step_of[region.copies[k]] == GRAPH_NONE)
+                out->step_of[region.copies[k]] = LEFT_OUT;
+        for (uint32_t k = 0; k < region.own_count && !status; k++)
+            out->step_of[region.own[k]] = s;
+        out->copying[s] = region.copy_count > 0;
+        out->numbers[s] = count;
+        count += step->node_count > 0;
+    }
+    graph_uses_free(&uses);
+    return status;
+}
+
+static void put_nodes(const struct plan *plan, const struct graph *graph, const node_id *by_number,
+                      const struct groups *groups, struct text *out)
+{
+    const uint32_t *step_of = groups->step_of;
     uint32_t views = plan->step_count; /* numbers that no step has */
     for (uint32_t number = 0; number < graph->node_count; number++) {
         node_id node = by_number[number];
+        if (step_of[node] == LEFT_OUT)
+            continue;
         if (step_of[node] == GRAPH_NONE) {
             text_format(out, "%u,%u-%s_%s\n", number, views++, view_name,
                         graph->nodes[node].base.op_type);
@@ -83,8 +129,9 @@ static void put_nodes(const struct plan *plan, const struct graph *graph, const 
         const struct plan_step *step = &plan->steps[step_of[node]];
         char pattern[PATTERN_BYTES];
         plan_step_describe(step, graph, pattern, sizeof pattern);
-        text_format(out, "%u,%u-%s_%s\n", number, groups[step_of[node]],
-                    plan->backends[step->backend].name, pattern);
+        bool named = !groups->copying[step_of[node]];
+        text_format(out, "%u,%u-%s%s%s\n", number, groups->numbers[step_of[node]],
+                    plan->backends[step->backend].name, named ? "_" : "", named ? pattern : "");
     }
 }
 
@@ -95,24 +142,15 @@ collage_status placement_log_write(const struct plan *plan, const struct graph *
     if (!arena)
         return error_memory(error);
     node_id *by_number = number_nodes(graph, arena);
-    uint32_t *step_of = arena_array(arena, graph->node_count, sizeof *step_of);
-    uint32_t *groups = arena_array(arena, plan->step_count, sizeof *groups);
-    bool ok = by_number && step_of && groups;
-    if (ok) {
-        uint32_t count = 0;
-        memset(step_of, 0xff, graph->node_count * sizeof *step_of); /* GRAPH_NONE */
-        for (uint32_t s = 0; s < plan->step_count; s++) {
-            const struct plan_step *step = &plan->steps[s];
-            for (uint32_t k = 0; k < step->node_count; k++)
-                step_of[step->nodes[k]] = s;
-            groups[s] = count;
-            count += step->node_count > 0;
-        }
+    struct groups groups = { 0 };
+    collage_status status =
+        by_number ? find_groups(plan, graph, arena, &groups, error) : error_memory(error);
+    if (status == COLLAGE_OK) {
         text_format(out, "%s\n", header);
-        put_nodes(plan, graph, by_number, step_of, groups, out);
+        put_nodes(plan, graph, by_number, &groups, out);
     }
     arena_destroy(arena);
-    return ok && !out->failed ? COLLAGE_OK : error_memory(error);
+    return status == COLLAGE_OK && out->failed ? error_memory(error) : status;
 }
 
 /* ---- reading ---- */

@@ -87,18 +87,38 @@ json_t *protocol_open(const struct worker_setup *setup, bool standalone)
                      "graph", hash, "oracle", setup->oracle != NULL, "standalone", standalone);
 }
 
+static json_t *nodes_to_json(const node_id *nodes, uint32_t count)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; list && k < count; k++)
+        json_array_append_new(list, json_integer(nodes[k]));
+    return list;
+}
+
+static bool read_nodes(const json_t *list, struct arena *arena, node_id **nodes, uint32_t *count)
+{
+    *count = (uint32_t)json_array_size(list);
+    *nodes = arena_array(arena, *count, sizeof **nodes);
+    for (uint32_t k = 0; *nodes && k < *count; k++) {
+        json_int_t node = json_integer_value(json_array_get(list, k));
+        if (node < 0 || node >= GRAPH_NONE)
+            return false;
+        (*nodes)[k] = (node_id)node;
+    }
+    return *nodes != NULL;
+}
+
 json_t *protocol_candidate(const struct candidate_set *set, candidate_id id)
 {
     const struct candidate *candidate = &set->items[id];
     const struct region *region = &candidate->region;
-    json_t *nodes = json_array();
-    for (uint32_t k = 0; nodes && k < region->node_count; k++)
-        json_array_append_new(nodes, json_integer(region->nodes[k]));
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "backend",
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "backend",
                      set->registry->entries[candidate->backend].name, "variant", candidate->variant,
-                     "pattern", candidate->pattern ? candidate->pattern : "", "nodes", nodes,
-                     "inputs", layouts_to_json(candidate->input_layouts, region->input_count),
-                     "outputs", layouts_to_json(candidate->output_layouts, region->output_count));
+                     "pattern", candidate->pattern ? candidate->pattern : "", "nodes",
+                     nodes_to_json(region->nodes, region->node_count), "copies",
+                     nodes_to_json(region->copies, region->copy_count), "inputs",
+                     layouts_to_json(candidate->input_layouts, region->input_count), "outputs",
+                     layouts_to_json(candidate->output_layouts, region->output_count));
 }
 
 bool protocol_read_candidate(const json_t *json, struct arena *arena,
@@ -109,17 +129,10 @@ bool protocol_read_candidate(const json_t *json, struct arena *arena,
                                      .variant = json_string_value(json_object_get(json, "variant")),
                                      .pattern =
                                          json_string_value(json_object_get(json, "pattern")) };
-    const json_t *nodes = json_object_get(json, "nodes");
-    out->node_count = (uint32_t)json_array_size(nodes);
-    out->nodes = arena_array(arena, out->node_count, sizeof *out->nodes);
-    if (!out->backend || !out->variant || !out->pattern || !out->nodes)
+    if (!out->backend || !out->variant || !out->pattern ||
+        !read_nodes(json_object_get(json, "nodes"), arena, &out->nodes, &out->node_count) ||
+        !read_nodes(json_object_get(json, "copies"), arena, &out->copies, &out->copy_count))
         return false;
-    for (uint32_t k = 0; k < out->node_count; k++) {
-        json_int_t node = json_integer_value(json_array_get(nodes, k));
-        if (node < 0 || node >= GRAPH_NONE)
-            return false;
-        out->nodes[k] = (node_id)node;
-    }
     return read_layouts(json_object_get(json, "inputs"), arena, &out->inputs, &out->input_count) &&
            read_layouts(json_object_get(json, "outputs"), arena, &out->outputs, &out->output_count);
 }

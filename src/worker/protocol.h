@@ -25,6 +25,8 @@ struct protocol_candidate {
     const char *backend, *variant, *pattern;
     node_id *nodes;
     uint32_t node_count;
+    node_id *copies; /* of the nodes; as region.h */
+    uint32_t copy_count;
     collage_layout *inputs, *outputs;
     uint32_t input_count, output_count;
 };

@@ -189,7 +189,9 @@ static bool is_candidate(const struct candidate *candidate, uint32_t backend,
         region->input_count != wanted->input_count ||
         region->output_count != wanted->output_count ||
         strcmp(candidate->variant, wanted->variant) != 0 ||
-        memcmp(region->nodes, wanted->nodes, wanted->node_count * sizeof *wanted->nodes) != 0)
+        region->copy_count != wanted->copy_count ||
+        memcmp(region->nodes, wanted->nodes, wanted->node_count * sizeof *wanted->nodes) != 0 ||
+        memcmp(region->copies, wanted->copies, wanted->copy_count * sizeof *wanted->copies) != 0)
         return false;
     for (uint32_t k = 0; k < wanted->input_count; k++)
         if (strcmp(candidate->input_layouts[k].tag, wanted->inputs[k].tag) != 0)
@@ -218,8 +220,8 @@ static collage_status find_candidate(struct server *server, const json_t *json, 
     if (!pattern)
         return error_memory(error);
     if (status == COLLAGE_OK)
-        status = candidate_set_add(server->set, backend, wanted.nodes, wanted.node_count, pattern,
-                                   NULL, error);
+        status = candidate_set_add_copying(server->set, backend, wanted.nodes, wanted.node_count,
+                                           wanted.copies, wanted.copy_count, pattern, NULL, error);
     if (status != COLLAGE_OK)
         return status;
     for (size_t k = 0; k < server->set->count; k++)

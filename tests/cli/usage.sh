@@ -53,6 +53,9 @@ for search in exact op-level greedy brute; do
     bad "--search-generations" optimize m.onnx --search $search --search-generations 5
     bad "--search-seed" optimize m.onnx --search $search --search-seed 5
 done
+for search in op-level two-level greedy; do
+    bad "--allow-recompute" optimize m.onnx --search $search --allow-recompute
+done
 for value in x = node= =onednn ''; do
     bad "--place" optimize m.onnx --place "$value"
     bad "--place" optimize m.onnx --place a=reference --place="$value"

@@ -479,12 +479,15 @@ static inline void fake_teardown(struct fake *f)
 }
 
 /* Chooses a candidate: nodes (ascending) on a backend in a variant (0 to 2), or a view. */
-static inline struct candidate *fake_choose(struct fake *f, uint32_t backend, size_t variant,
-                                            bool view, const node_id *nodes, uint32_t count)
+static inline struct candidate *fake_choose_copying(struct fake *f, uint32_t backend,
+                                                    size_t variant, bool view, const node_id *nodes,
+                                                    uint32_t count, const node_id *copies,
+                                                    uint32_t copy_count)
 {
     struct candidate *c = &f->set.items[f->set.count];
     f->chosen[f->chosen_count++] = (candidate_id)f->set.count++;
-    OK(region_make(f->arena, f->set.graph, &f->set.uses, nodes, count, &c->region, NULL));
+    OK(region_make_copying(f->arena, f->set.graph, &f->set.uses, nodes, count, copies, copy_count,
+                           &c->region, NULL));
     collage_layout *layouts =
         arena_array(f->arena, c->region.input_count + c->region.output_count + 1, sizeof *layouts);
     const collage_subgraph *subgraph;
@@ -509,6 +512,12 @@ static inline struct candidate *fake_choose(struct fake *f, uint32_t backend, si
         c->cost.inplace_count = k + 1;
     }
     return c;
+}
+
+static inline struct candidate *fake_choose(struct fake *f, uint32_t backend, size_t variant,
+                                            bool view, const node_id *nodes, uint32_t count)
+{
+    return fake_choose_copying(f, backend, variant, view, nodes, count, NULL, 0);
 }
 
 static inline struct plan *fake_build(struct fake *f)

@@ -107,6 +107,80 @@ static void chain_runs_in_any_layouts(void **state)
     }
 }
 
+/* The first node feeds two others. Its copies are all there is of it, or one of two has a copy. */
+static struct graph *shared_maker(void)
+{
+    struct graph *graph = fake_graph();
+    struct tensor image = fake_image();
+    value_id in = fake_value(graph, VALUE_INPUT, &image), outs[2];
+    value_id a = fake_node(graph, FAKE_RELU, in, 0, NULL);
+    outs[0] = fake_node(graph, FAKE_ADD, a, in, NULL);
+    outs[1] = fake_node(graph, FAKE_ADD, in, a, NULL);
+    fake_ports(graph, &in, 1, outs, 2);
+    return graph;
+}
+
+static const node_id maker = 0;
+
+static void choose_with_copies(struct fake *f, bool left_out)
+{
+    if (!left_out)
+        fake_choose(f, 0, 1, false, &maker, 1);
+    fake_choose_copying(f, 1, 0, false, (const node_id[]){ 0, 1 }, 2, &maker, 1);
+    if (left_out)
+        fake_choose_copying(f, 0, 2, false, (const node_id[]){ 0, 2 }, 2, &maker, 1);
+    else
+        fake_choose(f, 1, 1, false, (const node_id[]){ 2 }, 1);
+}
+
+static void copies_run(void **state)
+{
+    (void)state;
+    for (int left_out = 0; left_out < 2; left_out++) {
+        struct graph *graph = shared_maker();
+        struct fake f;
+        fake_setup(&f, graph);
+        choose_with_copies(&f, left_out);
+        struct plan *plan = fake_build(&f);
+        run_and_check(&f, plan);
+        plan_destroy(plan);
+        fake_teardown(&f);
+        graph_destroy(graph);
+    }
+}
+
+/* What a plan of unknown origin may not do with copies. */
+static void wrong_copies_are_refused(void **state)
+{
+    (void)state;
+    struct graph *graph = shared_maker();
+    struct fake f;
+    struct error error = { 0 };
+    fake_setup(&f, graph);
+    choose_with_copies(&f, true);
+    struct plan *plan = fake_build(&f);
+    uint32_t last = plan->step_count - 1;
+    while (plan->steps[last].kind != PLAN_KERNEL)
+        last--;
+    struct plan_step whole = plan->steps[last];
+    plan->steps[last].nodes[0] = 1; /* a copy that nobody uses */
+    assert_int_equal(plan_verify(plan, graph, &error), COLLAGE_ERROR_FORMAT);
+    plan->steps[last].nodes[0] = 0;
+    OK(plan_verify(plan, graph, NULL));
+    plan->steps[last].node_count = 1; /* a copy alone, that gives nothing */
+    plan->steps[last].output_count = 0;
+    assert_int_equal(plan_verify(plan, graph, NULL), COLLAGE_ERROR_FORMAT);
+    plan->steps[last] = whole;
+    plan->steps[last].nodes++; /* without the copy: what it makes is read nowhere */
+    plan->steps[last].node_count--;
+    assert_int_equal(plan_verify(plan, graph, NULL), COLLAGE_ERROR_FORMAT);
+    plan->steps[last] = whole;
+    OK(plan_verify(plan, graph, NULL));
+    plan_destroy(plan);
+    fake_teardown(&f);
+    graph_destroy(graph);
+}
+
 /* ---- random graphs and placements ---- */
 
 static value_id pick(const struct graph *graph, int rank)
@@ -147,11 +221,43 @@ static struct graph *random_graph(void)
 }
 
 /* Ranges of ids are convex, and in an order that can be run. */
+static bool is_there(const struct fake *f, value_id value)
+{
+    bool there = f->set.graph->values[value].kind != VALUE_COMPUTED;
+    for (size_t k = 0; k < f->set.count; k++)
+        for (uint32_t o = 0; o < f->set.items[k].region.output_count; o++)
+            there = there || f->set.items[k].region.outputs[o] == value;
+    return there;
+}
+
+/* A maker of one of the node's inputs that could be made again: everything it reads is there, and
+ * nodes before `node` or from `end` on use it, too. */
+static node_id find_maker(const struct fake *f, node_id node, node_id end)
+{
+    const struct graph *graph = f->set.graph;
+    const collage_node *base = &graph->nodes[node].base;
+    value_id value = base->inputs[draw(base->input_count)];
+    if (value == GRAPH_NONE || graph->values[value].kind != VALUE_COMPUTED)
+        return GRAPH_NONE;
+    const collage_node *made = &graph->nodes[graph->values[value].producer].base;
+    for (uint32_t k = 0; k < made->input_count; k++)
+        if (made->inputs[k] != GRAPH_NONE && !is_there(f, made->inputs[k]))
+            return GRAPH_NONE;
+    bool shared = false;
+    for (uint32_t k = 0; k < made->output_count; k++) {
+        value_id v = made->outputs[k];
+        shared = shared || graph_is_output(graph, v);
+        for (uint32_t u = f->set.uses.first[v]; u < f->set.uses.first[v + 1]; u++)
+            shared = shared || f->set.uses.users[u] < node || f->set.uses.users[u] >= end;
+    }
+    return shared ? graph->values[value].producer : GRAPH_NONE;
+}
+
 static void random_placement(struct fake *f)
 {
     const struct graph *graph = f->set.graph;
     for (node_id first = 0; first < graph->node_count;) {
-        node_id nodes[3];
+        node_id nodes[4];
         bool view = graph->nodes[first].op->flags & OP_VIEW;
         uint32_t count = view && draw(4) ? 1 : 1 + draw(3), taken = 0;
         while (taken < count && first + taken < graph->node_count) {
@@ -159,8 +265,14 @@ static void random_placement(struct fake *f)
             taken++;
         }
         view = view && taken == 1 && draw(8);
-        fake_choose(f, draw(2), view ? 0 : draw(3), view, nodes, taken);
+        node_id copy = view || draw(3) ? GRAPH_NONE : find_maker(f, first, first + taken);
         first += taken;
+        if (copy != GRAPH_NONE) {
+            memmove(nodes + 1, nodes, taken++ * sizeof *nodes);
+            nodes[0] = copy;
+        }
+        fake_choose_copying(f, draw(2), view ? 0 : draw(3), view, nodes, taken, &copy,
+                            copy != GRAPH_NONE);
     }
 }
 
@@ -539,6 +651,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chain_runs_in_any_layouts),
+        cmocka_unit_test(copies_run),
+        cmocka_unit_test(wrong_copies_are_refused),
         cmocka_unit_test(random_plans_give_the_reference_result),
         cmocka_unit_test(strict_replay),
         cmocka_unit_test(failing_kernel_is_named),
