@@ -5,6 +5,7 @@
  */
 #include "optimize/search.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -137,6 +138,26 @@ static collage_status join_claims(struct optimizer *optimizer, struct placement 
     return search_join(optimizer, homes, true, placement, error);
 }
 
+/* Who gave a file of patterns should know that some of it is not looked at. */
+static void note_left_out(const struct optimizer *optimizer)
+{
+    const struct candidate_set *set = optimizer->set;
+    size_t count = 0;
+    for (size_t c = 0; c < set->count; c++) {
+        const struct candidate *candidate = &set->items[c];
+        bool pinned = optimizer->pins && pins_name(optimizer->pins, candidate);
+        count += !candidate->view && !pinned && candidate->region.node_count > 1 &&
+                 !cover_is_graph_level(set, candidate->backend) &&
+                 !cover_has_one_end(set, &candidate->region);
+    }
+    if (count == 0 || !optimizer_is_by_operators(optimizer) || !optimizer->settings.log)
+        return;
+    char line[128];
+    snprintf(line, sizeof line, "the search '%s' leaves out %zu kernels that have several ends",
+             optimizer_search_name(optimizer->settings.search), count);
+    optimizer->settings.log(optimizer->settings.user, COLLAGE_LOG_INFO, line);
+}
+
 collage_status optimizer_place_search(struct optimizer *optimizer, struct error *error)
 {
     const collage_search search = optimizer->settings.search;
@@ -144,6 +165,7 @@ collage_status optimizer_place_search(struct optimizer *optimizer, struct error 
     struct placement placement = { 0 };
     struct plan *plan = NULL;
     collage_status status = optimizer_report_progress(optimizer, "place", name, 0, 1, error);
+    note_left_out(optimizer);
     if (status == COLLAGE_OK)
         status = search_until_settled(optimizer, &placement, error);
     if (status == COLLAGE_OK && search == COLLAGE_SEARCH_GREEDY)

@@ -41,3 +41,26 @@ good '.' verify tiny_cnn.plan.json
 good "tiny_cnn.plan.json" optimize tiny_cnn.onnx -t1 --backends reference --race 1 -q \
     --patterns first.patterns --search op-level
 bad "bad.patterns:3:17" optimize tiny_cnn.onnx -q --patterns bad.patterns --search greedy
+
+# A pattern with two outputs: the ReLU goes on to the convolution and to the sum. Its group is one
+# kernel of a graph-level library, in the plan and in the placement; other searches take it if it is
+# pinned. Copies of the ReLU are another thing.
+if "$collage" backends | grep -q '^onnxruntime .* available'; then
+    printf 'collage_patterns 1\nbackend onnxruntime\npattern pair {\n  r = Relu(x)\n  c = Conv(r, ...)\n  output r, c\n}\n' \
+        >pair.patterns
+    good '^pattern pair: 2 matches$' patterns match pair.patterns tiny_cnn.onnx
+    printf 'post_dfs_order,annotation\n1,0-onnxruntime_Relu+Conv\n2,0-onnxruntime_Relu+Conv\n' >pair.csv
+    for search in exact op-level; do
+        good "pair.plan.json" optimize tiny_cnn.onnx -t1 --backends onnxruntime --budget 10 --race 1 -q \
+            --patterns pair.patterns --placement pair.csv --placement-out out.csv --search $search \
+            -o pair.plan.json
+        holds "$search: the plan has the pair" grep -q '"pair"' pair.plan.json
+        holds "$search: the pair is one group" \
+            [ "$(sed -n 's/^[12],//p' out.csv | sort -u | grep -c 'onnxruntime_Relu+Conv$')" = 1 ]
+        good '.' verify pair.plan.json
+    done
+    good "copies.plan.json" optimize tiny_cnn.onnx -t1 --backends onnxruntime --budget 10 --race 1 -q \
+        --allow-recompute -o copies.plan.json
+    holds "the evidence says it" grep -q '"recompute": *true' copies.plan.json
+    good '.' verify copies.plan.json
+fi
