@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "optimize/optimizer.h"
+#include "optimize/propose.h"
 #include "pattern/merge.h"
 
 enum { ROUNDS = 10, PASSES = 3 };
@@ -161,42 +162,65 @@ static collage_status place_pairs(struct optimizer *optimizer, struct error *err
     return status;
 }
 
-/* New regions to measure: neighbours of one graph-level backend as one. */
-static collage_status merge_neighbours(struct optimizer *optimizer,
-                                       const struct placement *placement, size_t *added,
-                                       struct error *error)
+/* New regions to measure: neighbours of one graph-level backend as one, and what else the placement
+ * gives reason to. From `first` on they are the newest candidates. */
+static collage_status grow_regions(struct optimizer *optimizer, const struct placement *placement,
+                                   struct optimizer_round *round, struct error *error)
 {
+    const size_t first = optimizer->set->count;
+    size_t merged = 0;
+    struct proposals proposals = { 0 };
     collage_status status =
-        candidate_set_merge(optimizer->set, placement->chosen, placement->count, added, error);
-    if (status != COLLAGE_OK || *added == 0)
+        candidate_set_merge(optimizer->set, placement->chosen, placement->count, &merged, error);
+    if (status == COLLAGE_OK)
+        status = propose_regions(optimizer, placement, &proposals, error);
+    round->proposed = optimizer->set->count - first;
+    round->dismissed = proposals.dismissed;
+    optimizer->counts.regions_merged += merged;
+    optimizer->counts.regions_proposed += proposals.made;
+    if (status != COLLAGE_OK || round->proposed == 0)
         return status;
-    optimizer->counts.regions_merged += *added;
-    return optimizer_measure_merged(optimizer, error);
+    status = optimizer_measure_merged(optimizer, error);
+    for (size_t id = first; id < first + round->proposed; id++)
+        round->measured += optimizer->set->items[id].cost.state == COST_MEASURED;
+    return status;
+}
+
+static void count_kept(const struct placement *placement, size_t first,
+                       struct optimizer_round *round)
+{
+    for (size_t k = 0; k < placement->count; k++)
+        round->kept +=
+            placement->chosen[k] >= first && placement->chosen[k] < first + round->proposed;
 }
 
 /* How the search converges: what the best placement of each round is predicted to take. */
 static collage_status note_round(struct optimizer *optimizer, const struct plan *plan,
-                                 struct error *error)
+                                 const struct optimizer_round *round, struct error *error)
 {
-    if (!memory_grow((void **)&optimizer->round_ns, &optimizer->round_capacity,
-                     optimizer->round_count, sizeof *optimizer->round_ns))
+    if (!memory_grow((void **)&optimizer->rounds, &optimizer->round_capacity,
+                     optimizer->round_count, sizeof *optimizer->rounds))
         return error_memory(error);
-    optimizer->round_ns[optimizer->round_count++] = plan->predicted_ns;
+    struct optimizer_round *noted = &optimizer->rounds[optimizer->round_count++];
+    *noted = round ? *round : (struct optimizer_round){ 0 };
+    noted->best_ns = plan->predicted_ns;
     optimizer->best_ns = plan->predicted_ns;
     return COLLAGE_OK;
 }
 
-/* Merges and confirms, and places again, until neither changes anything any more. */
+/* Grows regions and confirms, and places again, until neither changes anything any more: no region
+ * is left that could make the placement cheaper. */
 static collage_status refine(struct optimizer *optimizer, struct plan **best,
                              struct placement *placement, struct error *error)
 {
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        size_t added = 0;
+        const size_t first = optimizer->set->count;
+        struct optimizer_round grown = { 0 };
         size_t again = 0;
-        collage_status status = merge_neighbours(optimizer, placement, &added, error);
+        collage_status status = grow_regions(optimizer, placement, &grown, error);
         if (status == COLLAGE_OK)
             status = optimizer_confirm(optimizer, placement, PASSES, &again, error);
-        if (status != COLLAGE_OK || added + again == 0)
+        if (status != COLLAGE_OK || grown.proposed + again == 0)
             return status;
         struct plan *plan = NULL;
         struct placement next = { 0 };
@@ -208,7 +232,8 @@ static collage_status refine(struct optimizer *optimizer, struct plan **best,
         *placement = next;
         *best = plan;
         optimizer->counts.rounds++;
-        status = note_round(optimizer, plan, error);
+        count_kept(placement, first, &grown);
+        status = note_round(optimizer, plan, &grown, error);
         if (status != COLLAGE_OK)
             return status;
     }
@@ -252,7 +277,7 @@ static collage_status prove(struct optimizer *optimizer, struct plan **best, str
     placement_free(&placement);
     plan_destroy(*best);
     *best = plan;
-    return note_round(optimizer, plan, error);
+    return note_round(optimizer, plan, NULL, error);
 }
 
 collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error)
@@ -264,7 +289,7 @@ collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *er
         status = solve(optimizer, optimizer->enabled, SOLVER_FAST, &plan, &placement, error);
     if (status != COLLAGE_OK)
         return status;
-    status = note_round(optimizer, plan, error);
+    status = note_round(optimizer, plan, NULL, error);
     if (status == COLLAGE_OK)
         status = refine(optimizer, &plan, &placement, error);
     placement_free(&placement);

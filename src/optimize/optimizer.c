@@ -189,7 +189,7 @@ void optimizer_close(struct optimizer *optimizer)
         plan_destroy(optimizer->plans[k]);
     memory_free(optimizer->transitions);
     memory_free(optimizer->convergence);
-    memory_free(optimizer->round_ns);
+    memory_free(optimizer->rounds);
     pins_destroy(optimizer->pins);
     worker_destroy(optimizer->worker);
     oracle_destroy(optimizer->oracle);

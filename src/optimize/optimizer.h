@@ -55,12 +55,20 @@ struct optimizer_counts {
     size_t candidates, keys; /* keys: different ones, each measured once */
     size_t measured, reused, failed, confirmed;
     size_t unmeasured, not_worth; /* for want of time; of hope */
-    size_t transitions, regions_merged, rounds, states, solves;
+    size_t transitions, regions_merged, regions_proposed, rounds, states, solves;
     double reference_seconds, measure_seconds, place_seconds, race_seconds;
     /* Of the two-level search: generations; plans measured end to end; groups that could be moved;
      * what it took. */
     size_t generations, individuals, groups;
     double search_seconds;
+};
+
+/* A placement of the exact search, and what it came from: regions that the one before gave reason
+ * to, joined or proposed (propose.h), how many of these were then measured, and how many of these
+ * it has chosen. */
+struct optimizer_round {
+    double best_ns; /* predicted */
+    size_t proposed, dismissed, measured, kept;
 };
 
 /* What a contestant must show in the race to become the plan, against the best of those below it:
@@ -98,7 +106,7 @@ struct optimizer {
     struct pins *pins;       /* NULL: none */
     double *convergence;     /* of the two-level search: the best so far after each generation */
     size_t convergence_capacity;
-    double *round_ns; /* of the exact search: what each round's best is predicted to take */
+    struct optimizer_round *rounds; /* of the exact search */
     size_t round_count, round_capacity;
     double best_ns, alone_ns; /* so far, predicted: the best placement; the best library that runs
                                  the whole graph. 0: not known */

@@ -58,7 +58,7 @@ static void tear_down(struct sample *s)
 {
     for (size_t k = 0; k < s->optimizer.contestant_count; k++)
         plan_destroy(s->plans[k]);
-    memory_free(s->optimizer.round_ns);
+    memory_free(s->optimizer.rounds);
     key_table_destroy(s->optimizer.known);
     arena_destroy(s->optimizer.arena);
     fixture_close(&s->f);
