@@ -135,6 +135,22 @@ static bool find_profiles(struct proposer *p)
     return true;
 }
 
+/* Within a kernel, what is paid lies where its library is hoped to spend the time. */
+static void spread_paid(struct proposer *p)
+{
+    for (size_t place = 0; place < p->placement->count; place++) {
+        const struct candidate *c = chosen_at(p, place);
+        const double *profile = p->profile + (size_t)c->backend * p->graph->node_count;
+        double paid = 0, sum = 0;
+        for (uint32_t k = 0; k < c->region.own_count; k++) {
+            paid += p->paid[c->region.own[k]];
+            sum += c->view ? 0 : profile[c->region.own[k]];
+        }
+        for (uint32_t k = 0; k < c->region.own_count && sum > 0 && sum < HUGE_VAL; k++)
+            p->paid[c->region.own[k]] = paid * (profile[c->region.own[k]] / sum);
+    }
+}
+
 /* What the node costs where another library runs it, at best; HUGE_VAL: nobody else can. */
 static double elsewhere(const struct proposer *p, uint32_t backend, node_id node)
 {
@@ -295,9 +311,62 @@ static collage_status split(struct proposer *p, size_t place)
     return status;
 }
 
+static uint32_t find_root(uint32_t *parent, uint32_t n)
+{
+    while (parent[n] != n)
+        n = parent[n] = parent[parent[n]];
+    return n;
+}
+
+/* parent: a forest whose trees are connected nodes that the library is hoped to run for less than
+ * is paid for them. */
+static void join_cheaper(const struct proposer *p, const double *profile, uint32_t *parent)
+{
+    for (node_id n = 0; n < p->graph->node_count; n++) {
+        const collage_node *base = &p->graph->nodes[n].base;
+        parent[n] = n;
+        for (uint32_t k = 0; k < base->input_count && profile[n] < p->paid[n]; k++) {
+            value_id v = base->inputs[k];
+            node_id maker = v == GRAPH_NONE ? GRAPH_NONE : p->graph->values[v].producer;
+            if (maker != GRAPH_NONE && profile[maker] < p->paid[maker])
+                parent[find_root(parent, n)] = find_root(parent, maker);
+        }
+    }
+}
+
+/* The library's own profile against what is paid: where it is cheaper node by node, as a whole. */
+static collage_status propose_cheaper(struct proposer *p, uint32_t backend)
+{
+    const node_id nodes = (node_id)p->graph->node_count;
+    const double *profile = p->profile + (size_t)backend * nodes;
+    uint32_t *parent = arena_array(p->arena, nodes, sizeof *parent);
+    uint32_t *size = arena_array(p->arena, nodes, sizeof *size);
+    collage_status status = parent && size ? COLLAGE_OK : error_memory(p->error);
+    if (!status)
+        join_cheaper(p, profile, parent);
+    for (node_id n = 0; n < nodes && !status; n++)
+        size[find_root(parent, n)]++;
+    for (node_id root = 0; root < nodes && !status; root++) {
+        uint32_t count = 0;
+        if (size[root] < 2 || p->tried >= MOST_TRIED)
+            continue;
+        for (node_id n = 0; n < nodes; n++)
+            if (find_root(parent, n) == root)
+                p->nodes[count++] = n;
+        if (could_gain(p, backend, count))
+            status = add_nodes(p, backend, count, "profiled");
+        else
+            p->out->dismissed++;
+    }
+    return status;
+}
+
 static collage_status propose_all(struct proposer *p)
 {
     collage_status status = COLLAGE_OK;
+    for (uint32_t b = 0; b < p->set->registry->count && !status; b++)
+        if (p->problem.enabled[b] && cover_is_graph_level(p->set, b))
+            status = propose_cheaper(p, b);
     for (size_t place = 0; place < p->placement->count && !status; place++) {
         const struct candidate *c = chosen_at(p, place);
         if (c->view || c->region.copy_count > 0 || !cover_is_graph_level(p->set, c->backend))
@@ -332,6 +401,8 @@ collage_status propose_regions(struct optimizer *optimizer, const struct placeme
     if (made) {
         memset(p.owner, 0xff, graph->node_count * sizeof *p.owner); /* NOBODY */
         made = find_paid(&p) && find_profiles(&p);
+        if (made)
+            spread_paid(&p);
     }
     collage_status status = made ? propose_all(&p) : error_memory(error);
     arena_destroy(p.arena);

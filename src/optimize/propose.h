@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * propose.h: regions of graph-level libraries that a placement gives reason to try. What is
- * proposed beforehand follows a fixed scheme (pattern/regions.c); here what was measured speaks: a
- * chosen region may take a neighbour in, or do without the nodes in which the library is slow. Only
- * what could make the placement cheaper becomes a candidate.
+ * proposed beforehand follows a fixed scheme (pattern/regions.c); here what was measured speaks:
+ * nodes that a library is hoped to run for less than is paid for them may be one region; a chosen
+ * region may take a neighbour in, or do without the nodes in which the library is slow. Only what
+ * could make the placement cheaper becomes a candidate.
  */
 #ifndef COLLAGE_OPTIMIZE_PROPOSE_H
 #define COLLAGE_OPTIMIZE_PROPOSE_H

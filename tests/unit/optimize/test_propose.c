@@ -107,6 +107,22 @@ static void test_unknown_is_tried(void **state)
     fixture_close(&s.f);
 }
 
+/* The library is slower in the middle: the placement has none of it, and its profile makes two. */
+static void test_profile_makes_regions(void **state)
+{
+    (void)state;
+    struct sample s;
+    set_up(&s);
+    for (node_id n = 0; n < NODES; n++) {
+        add(&s, PLAIN, n, n, 100, true);
+        add(&s, GRAPHS, n, n, n == 2 ? 150 : 60, false);
+    }
+    propose(&s);
+    assert_int_equal(s.proposals.made, 2);
+    assert_true(has(&s, 0, 1) && has(&s, 3, 4));
+    fixture_close(&s.f);
+}
+
 static void place_as_whole(struct sample *s, double elsewhere_ns)
 {
     set_up(s);
@@ -152,9 +168,8 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neighbours_join),
-        cmocka_unit_test(test_unknown_is_tried),
-        cmocka_unit_test(test_slow_node_splits),
+        cmocka_unit_test(test_neighbours_join),       cmocka_unit_test(test_unknown_is_tried),
+        cmocka_unit_test(test_profile_makes_regions), cmocka_unit_test(test_slow_node_splits),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
