@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A thin front: what each target does is in tools/ and CMakePresets.json.
 .POSIX:
-.PHONY: help setup build demo install uninstall bundle check format lint asan tsan clean
+.PHONY: help setup build demo install uninstall bundle check format lint asan tsan bench-place clean
 PREFIX = /usr/local
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make lint     clang-tidy all sources"
 	@echo "make asan     build and test with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan     build and test with ThreadSanitizer"
+	@echo "make bench-place  time exact placement by the size of the graph; takes minutes"
 	@echo "make clean    remove build/"
 
 setup:
@@ -55,6 +56,12 @@ asan tsan:
 	@cmake --preset $@
 	@cmake --build --preset $@
 	@ctest --preset $@
+
+bench-place:
+	@tools/setup.sh --check
+	@cmake --preset check >/dev/null
+	@cmake --build --preset check --target bench_place collage-solver >/dev/null
+	@build/check/bin/bench_place
 
 clean:
 	rm -rf build

@@ -208,28 +208,29 @@ static inline bool check_may_be_left(const struct fixture *f, node_id node)
 }
 
 /* The graph of the chosen candidates, an edge for each value that one makes and another takes, has
- * no circle: in turn, those that wait for nobody are taken away, in no particular order. */
+ * no circle: those that wait for nobody are taken away until none is left. */
 static inline void check_acyclic(const struct fixture *f, const struct placement *placement)
 {
+    size_t *maker = calloc(f->graph->value_count + 1, sizeof *maker); /* its place + 1 */
     bool *gone = calloc(placement->count + 1, sizeof *gone);
-    for (size_t left = placement->count, before = left + 1; left > 0 && left < before;) {
-        before = left;
-        for (size_t s = placement->count; s-- > 0;) {
-            const struct region *taker = &f->set.items[placement->chosen[s]].region;
+    for (size_t s = 0; s < placement->count; s++) {
+        const struct region *region = &f->set.items[placement->chosen[s]].region;
+        for (uint32_t k = 0; k < region->output_count; k++)
+            maker[region->outputs[k]] = s + 1;
+    }
+    for (size_t left = placement->count; left > 0;) {
+        const size_t before = left;
+        for (size_t s = 0; s < placement->count; s++) {
+            const struct region *region = &f->set.items[placement->chosen[s]].region;
             bool waits = gone[s];
-            for (size_t m = 0; m < placement->count && !waits; m++) {
-                const struct region *maker = &f->set.items[placement->chosen[m]].region;
-                for (uint32_t o = 0; o < maker->output_count && !gone[m] && m != s; o++)
-                    for (uint32_t k = 0; k < taker->input_count; k++)
-                        waits = waits || taker->inputs[k] == maker->outputs[o];
-            }
-            if (!waits) {
-                gone[s] = true;
-                left--;
-            }
+            for (uint32_t k = 0; k < region->input_count; k++)
+                waits = waits || (maker[region->inputs[k]] && !gone[maker[region->inputs[k]] - 1]);
+            gone[s] = gone[s] || !waits;
+            left -= !waits;
         }
         assert_true(left < before);
     }
+    free(maker);
     free(gone);
 }
 
