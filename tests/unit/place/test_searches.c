@@ -14,10 +14,10 @@ static const collage_backend_api op_level = { .struct_size = sizeof op_level,
 
 enum { BETA = 2 };
 
-/* In every other problem beta takes graphs. */
+/* In every other problem beta takes graphs; in every third, candidates have copies. */
 static void open_problem(struct fixture *f, uint64_t seed, uint32_t most_nodes)
 {
-    random_problem(f, seed * 7919, most_nodes);
+    random_copying_problem(f, seed * 7919, most_nodes, seed % 3 == 0);
     for (uint32_t k = 0; k < FIXTURE_BACKENDS; k++)
         f->entries[k].api = &op_level;
     if (seed % 2)
