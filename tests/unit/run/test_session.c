@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/run/fake.h"
+#include "unit/run/runs.h"
 
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "run/session.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -16,60 +15,6 @@
 #ifndef SANITIZED
 #define SANITIZED 0
 #endif
-
-enum { MAX_PORTS = 8, ELEMENTS = 36 };
-
-static uint64_t seed;
-
-static uint32_t draw(uint32_t limit)
-{
-    return (uint32_t)(splitmix64(&seed) >> 33) % limit;
-}
-
-/* ---- running ---- */
-
-struct buffers {
-    float in[MAX_PORTS][ELEMENTS], out[MAX_PORTS][ELEMENTS];
-    const void *inputs[MAX_PORTS];
-    void *outputs[MAX_PORTS];
-};
-
-static void fill(struct buffers *b)
-{
-    for (int p = 0; p < MAX_PORTS; p++) {
-        for (int i = 0; i < ELEMENTS; i++) {
-            b->in[p][i] = (float)draw(1000) / 100 - 5;
-            b->out[p][i] = 1e30f;
-        }
-        b->inputs[p] = b->in[p];
-        b->outputs[p] = b->out[p];
-    }
-}
-
-static void check_outputs(const struct graph *graph, const struct buffers *b)
-{
-    float **values = fake_evaluate(graph, b->inputs);
-    for (uint32_t p = 0; p < graph->output_count; p++)
-        assert_memory_equal(b->out[p], values[graph->outputs[p]], sizeof b->out[p]);
-    fake_values_free(graph, values);
-}
-
-static void run_and_check(struct fake *f, struct plan *plan)
-{
-    struct session *session = NULL;
-    struct error error = { 0 };
-    if (session_create(f->set.graph, plan, &f->registry, &session, &error) != COLLAGE_OK)
-        fail_msg("%s", error.text);
-    struct buffers b;
-    for (int run = 0; run < 2; run++) { /* the second finds what the first left behind */
-        fill(&b);
-        if (session_run(session, b.inputs, b.outputs, &error) != COLLAGE_OK)
-            fail_msg("%s", error.text);
-        check_outputs(f->set.graph, &b);
-    }
-    session_destroy(session);
-    assert_int_equal(f->world.alive, 0);
-}
 
 /* input -> Relu -> Add(input) -> Relu, each node a step, in these variants on alternating
  * backends. */
@@ -105,80 +50,6 @@ static void chain_runs_in_any_layouts(void **state)
         fake_teardown(&f);
         graph_destroy(graph);
     }
-}
-
-/* The first node feeds two others. Its copies are all there is of it, or one of two has a copy. */
-static struct graph *shared_maker(void)
-{
-    struct graph *graph = fake_graph();
-    struct tensor image = fake_image();
-    value_id in = fake_value(graph, VALUE_INPUT, &image), outs[2];
-    value_id a = fake_node(graph, FAKE_RELU, in, 0, NULL);
-    outs[0] = fake_node(graph, FAKE_ADD, a, in, NULL);
-    outs[1] = fake_node(graph, FAKE_ADD, in, a, NULL);
-    fake_ports(graph, &in, 1, outs, 2);
-    return graph;
-}
-
-static const node_id maker = 0;
-
-static void choose_with_copies(struct fake *f, bool left_out)
-{
-    if (!left_out)
-        fake_choose(f, 0, 1, false, &maker, 1);
-    fake_choose_copying(f, 1, 0, false, (const node_id[]){ 0, 1 }, 2, &maker, 1);
-    if (left_out)
-        fake_choose_copying(f, 0, 2, false, (const node_id[]){ 0, 2 }, 2, &maker, 1);
-    else
-        fake_choose(f, 1, 1, false, (const node_id[]){ 2 }, 1);
-}
-
-static void copies_run(void **state)
-{
-    (void)state;
-    for (int left_out = 0; left_out < 2; left_out++) {
-        struct graph *graph = shared_maker();
-        struct fake f;
-        fake_setup(&f, graph);
-        choose_with_copies(&f, left_out);
-        struct plan *plan = fake_build(&f);
-        run_and_check(&f, plan);
-        plan_destroy(plan);
-        fake_teardown(&f);
-        graph_destroy(graph);
-    }
-}
-
-/* What a plan of unknown origin may not do with copies. */
-static void wrong_copies_are_refused(void **state)
-{
-    (void)state;
-    struct graph *graph = shared_maker();
-    struct fake f;
-    struct error error = { 0 };
-    fake_setup(&f, graph);
-    choose_with_copies(&f, true);
-    struct plan *plan = fake_build(&f);
-    uint32_t last = plan->step_count - 1;
-    while (plan->steps[last].kind != PLAN_KERNEL)
-        last--;
-    struct plan_step whole = plan->steps[last];
-    plan->steps[last].nodes[0] = 1; /* a copy that nobody uses */
-    assert_int_equal(plan_verify(plan, graph, &error), COLLAGE_ERROR_FORMAT);
-    plan->steps[last].nodes[0] = 0;
-    OK(plan_verify(plan, graph, NULL));
-    plan->steps[last].node_count = 1; /* a copy alone, that gives nothing */
-    plan->steps[last].output_count = 0;
-    assert_int_equal(plan_verify(plan, graph, NULL), COLLAGE_ERROR_FORMAT);
-    plan->steps[last] = whole;
-    plan->steps[last].nodes++; /* without the copy: what it makes is read nowhere */
-    plan->steps[last].node_count--;
-    assert_int_equal(plan_verify(plan, graph, NULL), COLLAGE_ERROR_FORMAT);
-    plan->steps[last] = whole;
-    OK(plan_verify(plan, graph, NULL));
-    plan_destroy(plan);
-    fake_teardown(&f);
-    graph_destroy(graph);
 }
 
 /* ---- random graphs and placements ---- */
@@ -651,8 +522,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chain_runs_in_any_layouts),
-        cmocka_unit_test(copies_run),
-        cmocka_unit_test(wrong_copies_are_refused),
         cmocka_unit_test(random_plans_give_the_reference_result),
         cmocka_unit_test(strict_replay),
         cmocka_unit_test(failing_kernel_is_named),
