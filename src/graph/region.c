@@ -244,8 +244,9 @@ static bool sweep(const struct graph *graph, const struct region *region, uint64
 {
     node_id first = region->nodes[0];
     node_id last = region->nodes[region->node_count - 1];
-    for (uint32_t i = 0; i < region->own_count; i++)
-        bit_set(inside, region->own[i] - first);
+    for (uint32_t i = 0; i < region->node_count; i++)
+        if (!is_copy(region, region->nodes[i]))
+            bit_set(inside, region->nodes[i] - first);
     for (node_id n = first; n <= last; n++) {
         bool copy = is_copy(region, n);
         if (copy || bit_get(inside, n - first)) {

@@ -55,9 +55,9 @@ collage_status region_make_giving(struct arena *arena, const struct graph *graph
                                   uint32_t count, const value_id *outputs, uint32_t output_count,
                                   struct region *out, struct error *error);
 
-/* No path leaves the set, by a node that it covers, and enters it again. (Out of memory, only
- * possible where the set spans more than 4,000 nodes, is answered with false: the set is not used
- * then.) */
+/* No path leaves the set, by a node that it covers, and enters it again: by its nodes and copies,
+ * the rest need not be there. (Out of memory, only possible where the set spans more than 4,000
+ * nodes, is answered with false: the set is not used then.) */
 bool region_is_convex(const struct graph *graph, const struct graph_uses *uses,
                       const struct region *region);
 

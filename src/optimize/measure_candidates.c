@@ -430,7 +430,8 @@ collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error 
 
 collage_status optimizer_measure_merged(struct optimizer *optimizer, struct error *error)
 {
-    optimizer->look_deadline_ns = optimizer->deadline_ns;
+    uint64_t now = clock_ns(), deadline = optimizer->deadline_ns;
+    optimizer->look_deadline_ns = now < deadline ? now + (deadline - now) / 2 : deadline;
     return measure_ranks(optimizer, RANK_REGION, RANK_SINGLE, error);
 }
 

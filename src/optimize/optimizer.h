@@ -146,7 +146,8 @@ collage_status optimizer_measure_regions(struct optimizer *optimizer, struct err
 /* For searches by single operators: those of graph-level libraries, and pinned groups, whether they
  * promise anything or not; all of the budget. */
 collage_status optimizer_measure_operators(struct optimizer *optimizer, struct error *error);
-/* Regions that were added meanwhile: all of the budget that is left. */
+/* Regions that were added meanwhile: half of the budget that is left. The rest is for confirming.
+ */
 collage_status optimizer_measure_merged(struct optimizer *optimizer, struct error *error);
 /* Single-operator mode: each candidate that covers the node, the smallest first, from the store or
  * measured, until the budget is spent. (*origins)[id]: where the cost of a candidate comes from, in

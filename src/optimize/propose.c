@@ -17,7 +17,6 @@ static const double least_gain = 0.0005;
 #define NOBODY UINT32_MAX
 
 struct proposer {
-    struct optimizer *optimizer;
     struct candidate_set *set;
     const struct graph *graph;
     const struct placement *placement;
@@ -368,11 +367,12 @@ static collage_status propose_all(struct proposer *p)
         if (p->problem.enabled[b] && cover_is_graph_level(p->set, b))
             status = propose_cheaper(p, b);
     for (size_t place = 0; place < p->placement->count && !status; place++) {
-        const struct candidate *c = chosen_at(p, place);
+        const struct candidate *c = chosen_at(p, place); /* until there are more candidates */
+        const bool large = c->region.own_count > 2;
         if (c->view || c->region.copy_count > 0 || !cover_is_graph_level(p->set, c->backend))
             continue;
         status = extend(p, place);
-        if (!status && c->region.own_count > 2)
+        if (!status && large)
             status = split(p, place);
     }
     return status;
@@ -382,8 +382,7 @@ collage_status propose_regions(struct optimizer *optimizer, const struct placeme
                                struct proposals *out, struct error *error)
 {
     const struct graph *graph = optimizer->set->graph;
-    struct proposer p = { .optimizer = optimizer,
-                          .set = optimizer->set,
+    struct proposer p = { .set = optimizer->set,
                           .graph = graph,
                           .placement = placement,
                           .problem = optimizer_problem(optimizer, optimizer->enabled),
