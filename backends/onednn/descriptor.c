@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "descriptor.h"
 
-#include "message.h"
+#include "../message.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel.h"
 
-#include "message.h"
+#include "../message.h"
 #include "primitive.h"
 #include "recipe.h"
 #include "threads.h"

@@ -2,7 +2,7 @@
 #include "library.h"
 
 #include "../library_path.h"
-#include "message.h"
+#include "../message.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

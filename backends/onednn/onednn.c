@@ -4,8 +4,8 @@
  * element-wise operators behind it, in row-major, channels-last and blocked layouts that are kept
  * from kernel to kernel.
  */
+#include "../message.h"
 #include "kernel.h"
-#include "message.h"
 #include "recipe.h"
 #include "threads.h"
 

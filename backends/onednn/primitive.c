@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "primitive.h"
 
+#include "../message.h"
 #include "descriptor.h"
-#include "message.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "weights.h"
 
+#include "../message.h"
 #include "descriptor.h"
-#include "message.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * operator that a backend claims and no case has run on it (coverage.h), and if fewer pass than
  * floors say (a backend that quietly stops taking what it took is a regression too).
  *
- *     conform_ops PLUGIN-DIRECTORY [--avx2] [--verbose] [--backend NAME] [--case NAME]
+ *     conform_ops PLUGIN-DIRECTORY [--avx2|--generic] [--verbose] [--backend NAME] [--case NAME]
  */
 #include "cases/case_graph.h"
 #include "conform.h"
@@ -61,7 +61,7 @@ static const struct reorder_case {
 
 struct options {
     const char *plugins, *backend, *single;
-    bool avx2, verbose;
+    bool avx2, generic, verbose;
 };
 
 struct suite {
@@ -295,6 +295,8 @@ static bool read_options(int argc, char **argv, struct options *options)
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--avx2") == 0)
             options->avx2 = true;
+        else if (strcmp(argv[k], "--generic") == 0)
+            options->avx2 = options->generic = true;
         else if (strcmp(argv[k], "--verbose") == 0)
             options->verbose = true;
         else if (strcmp(argv[k], "--backend") == 0 && k + 1 < argc)
@@ -313,8 +315,9 @@ int main(int argc, char **argv)
 {
     static struct suite suite;
     if (!read_options(argc, argv, &suite.options)) {
-        printf("usage: conform_ops PLUGIN-DIRECTORY [--avx2] [--verbose] [--backend NAME] "
-               "[--case NAME]\n");
+        printf(
+            "usage: conform_ops PLUGIN-DIRECTORY [--avx2|--generic] [--verbose] [--backend NAME] "
+            "[--case NAME]\n");
         return 2;
     }
     if (suite.options.avx2)
@@ -322,6 +325,8 @@ int main(int argc, char **argv)
     suite.target = registry_host_target(THREADS);
     if (suite.options.avx2)
         suite.target.avx512 = false;
+    if (suite.options.generic)
+        suite.target.avx2 = false;
     if (registry_create(suite.options.plugins, NULL, NULL, &suite.registry, &suite.error) !=
         COLLAGE_OK) {
         printf("%s\n", suite.error.text);

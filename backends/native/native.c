@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * native.c: the plugin's table. Our own kernels, for what the libraries leave: other algorithms
+ * (Winograd) and fusions that they do not have. Families of kernels (family.h) take sub-graphs;
+ * each variant of each family is a candidate.
+ */
+#include "family.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ACTIVATION "(Relu|LeakyRelu|Clip|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|Gelu|Add|Mul)"
+
+static const collage_pattern patterns[] = {
+    { "convolution", "Conv " ACTIVATION "*4" },
+    { "softmax", "Softmax" },
+};
+
+/* The same as oneDNN's plugin asks for: both use libgomp's threads. */
+static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
+                                           "OMP_DYNAMIC=FALSE", NULL };
+
+/* Sub-graphs whose tensors are smaller than this are offered on one thread, too. */
+enum { SMALL_BYTES = 256 * 1024, NAME_BYTES = sizeof(((collage_variant *)0)->name) };
+static const char single[] = "/1t";
+
+static size_t offers(const collage_subgraph *subgraph, const collage_target *target)
+{
+    uint64_t bytes = 0;
+    for (uint32_t v = 0; v < subgraph->value_count; v++)
+        bytes += subgraph->values[v]->bytes;
+    return target->threads > 1 && bytes <= SMALL_BYTES ? 2 : 1;
+}
+
+static bool supports(const collage_subgraph *subgraph, const collage_target *target,
+                     collage_message *why)
+{
+    for (size_t f = 0; f < family_count; f++) {
+        if (families[f]->takes(subgraph, target, why))
+            return true;
+    }
+    return false;
+}
+
+/* Layouts and name as the family gives them; false: it has fewer variants. */
+static bool family_variant(const struct family *family, const collage_subgraph *subgraph,
+                           const collage_target *target, size_t index, collage_variant *out)
+{
+    if (family->variant)
+        return family->variant(subgraph, target, index, out);
+    snprintf(out->name, sizeof out->name, "%s", family->name);
+    return index == 0;
+}
+
+static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
+                    collage_variant *out)
+{
+    size_t offered = offers(subgraph, target), wanted = index / offered;
+    for (size_t f = 0; f < family_count; f++) {
+        if (!families[f]->takes(subgraph, target, NULL))
+            continue;
+        for (size_t k = 0; family_variant(families[f], subgraph, target, k, out); k++) {
+            if (wanted-- > 0)
+                continue;
+            if (index % offered == 1)
+                strncat(out->name, single, sizeof out->name - strlen(out->name) - 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The family that has a variant of this name (without "/1t") for this sub-graph. */
+static const struct family *find_family(const collage_compile_request *request, const char *name)
+{
+    const collage_subgraph *subgraph = request->subgraph;
+    size_t tags = subgraph->input_count + subgraph->output_count;
+    collage_layout *layouts = calloc(tags ? tags : 1, sizeof *layouts);
+    const struct family *found = NULL;
+    if (!layouts)
+        return NULL;
+    for (size_t f = 0; f < family_count && !found; f++) {
+        if (!families[f]->takes(subgraph, request->target, NULL))
+            continue;
+        collage_variant out = { .struct_size = sizeof out,
+                                .inputs = layouts,
+                                .outputs = layouts + subgraph->input_count };
+        for (size_t k = 0; family_variant(families[f], subgraph, request->target, k, &out); k++) {
+            if (strcmp(out.name, name) == 0)
+                found = families[f];
+        }
+    }
+    free(layouts);
+    return found;
+}
+
+static void close_backend(collage_backend *backend)
+{
+    if (!backend)
+        return;
+    pool_close(&backend->pool);
+    pthread_mutex_destroy(&backend->weights.lock);
+    free(backend);
+}
+
+static collage_status open_backend(const collage_host *host, const collage_target *target,
+                                   collage_backend **out, collage_message *message)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
+    pthread_mutex_init(&(*out)->weights.lock, NULL);
+    if (!pool_open(&(*out)->pool) && target->threads > 1)
+        host->log(host->context, COLLAGE_LOG_WARNING,
+                  "native: libgomp.so.1 is not there; kernels run on one thread");
+    return COLLAGE_OK;
+}
+
+static const char *version(const collage_backend *backend)
+{
+    (void)backend;
+    return "1";
+}
+
+static void destroy(collage_kernel *kernel)
+{
+    if (!kernel)
+        return;
+    if (kernel->family)
+        kernel->family->destroy(kernel);
+    free(kernel);
+}
+
+static collage_status compile(collage_backend *backend, const collage_compile_request *request,
+                              collage_kernel **out, collage_message *message)
+{
+    *out = NULL;
+    if (request->flags & COLLAGE_COMPILE_STANDALONE)
+        return fail(message, COLLAGE_ERROR_UNSUPPORTED, "these kernels run no model by themselves");
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "%s", request->variant->name);
+    size_t length = strlen(name), suffix = strlen(single);
+    bool alone = length > suffix && strcmp(name + length - suffix, single) == 0;
+    if (alone)
+        name[length - suffix] = 0;
+    collage_kernel *kernel = calloc(1, sizeof *kernel);
+    if (!kernel)
+        return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
+    kernel->family = find_family(request, name);
+    kernel->backend = backend;
+    kernel->threads = alone ? 1 : request->target->threads;
+    kernel->isa = isa_of(request->target);
+    collage_status status =
+        kernel->family ? kernel->family->compile(kernel, request, name, message)
+                       : fail(message, COLLAGE_ERROR_UNSUPPORTED, "there is no variant '%s'", name);
+    if (status == COLLAGE_OK)
+        *out = kernel;
+    else
+        destroy(kernel);
+    return status;
+}
+
+static void kernel_info(const collage_kernel *kernel, collage_kernel_info *info)
+{
+    info->scratch_bytes = kernel->scratch_bytes;
+    info->weight_bytes = kernel->weight_bytes;
+    info->inplace_count = kernel->inplace_count;
+    memcpy(info->inplace, kernel->inplace, sizeof info->inplace);
+    snprintf(info->implementation, sizeof info->implementation, "%s", kernel->implementation);
+}
+
+static collage_status run(collage_kernel *kernel, collage_stream *stream, const void *const *inputs,
+                          void *const *outputs, void *scratch, collage_message *message)
+{
+    (void)stream;
+    (void)message;
+    kernel->family->run(kernel, inputs, outputs, scratch);
+    return COLLAGE_OK;
+}
+
+static const collage_backend_api api = {
+    .struct_size = sizeof(collage_backend_api),
+    .abi_major = COLLAGE_ABI_MAJOR,
+    .abi_minor = COLLAGE_ABI_MINOR,
+    .name = "native",
+    .kind = COLLAGE_OP_LEVEL,
+    .environment = environment,
+    .thread_flags = COLLAGE_THREADS_OBEYED | COLLAGE_THREADS_QUIET,
+    .patterns = patterns,
+    .pattern_count = sizeof patterns / sizeof patterns[0],
+    .supports = supports,
+    .variant = variant,
+    .open = open_backend,
+    .close = close_backend,
+    .version = version,
+    .compile = compile,
+    .kernel_info = kernel_info,
+    .run = run,
+    .kernel_destroy = destroy,
+};
+
+COLLAGE_BACKEND_EXPORT const collage_backend_api *collage_backend_entry(uint32_t host_major);
+
+const collage_backend_api *collage_backend_entry(uint32_t host_major)
+{
+    return host_major == COLLAGE_ABI_MAJOR ? &api : NULL;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * simd.h: vectors of LANES floats in GCC's vector extensions. Files in simd/ are compiled once for
+ * each instruction set (NATIVE_ISA: generic, avx2, avx512); ISA(name) is the name with its suffix.
+ * Everything but the table at a file's end is static, so that no build's code is called by another.
+ */
+#ifndef NATIVE_SIMD_H
+#define NATIVE_SIMD_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __AVX512F__
+#define LANES     16
+#define ISA(name) name##_avx512
+#elif defined __AVX2__
+#define LANES     8
+#define ISA(name) name##_avx2
+#else
+#define LANES     8
+#define ISA(name) name##_generic
+#endif
+
+typedef float vec __attribute__((vector_size(LANES * 4), may_alias));
+typedef int32_t ivec __attribute__((vector_size(LANES * 4), may_alias));
+typedef float vec_unaligned __attribute__((vector_size(LANES * 4), may_alias, aligned(4)));
+typedef int32_t ivec_unaligned __attribute__((vector_size(LANES * 4), may_alias, aligned(4)));
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vec vec_load(const float *from)
+{
+    return *(const vec_unaligned *)from;
+}
+
+INLINE void vec_store(float *to, vec v)
+{
+    *(vec_unaligned *)to = v;
+}
+
+INLINE vec vec_set(float x)
+{
+    return x - (vec){ 0 };
+}
+
+INLINE ivec ivec_set(int32_t x)
+{
+    return x - (ivec){ 0 };
+}
+
+/* mask ? a : b; the mask is all ones or all zeros in each lane, as comparisons make it. */
+INLINE vec vec_select(ivec mask, vec a, vec b)
+{
+    return (vec)((mask & (ivec)a) | (~mask & (ivec)b));
+}
+
+/* NaN in `v` stays NaN. */
+INLINE vec vec_at_least(vec v, vec low)
+{
+    return vec_select(v < low, low, v);
+}
+
+INLINE vec vec_at_most(vec v, vec high)
+{
+    return vec_select(v > high, high, v);
+}
+
+/* The first `count` lanes, zeros behind them. */
+INLINE vec vec_load_part(const float *from, int64_t count)
+{
+    float lanes[LANES] = { 0 };
+    memcpy(lanes, from, (size_t)count * sizeof(float));
+    return vec_load(lanes);
+}
+
+INLINE void vec_store_part(float *to, vec v, int64_t count)
+{
+    float lanes[LANES];
+    vec_store(lanes, v);
+    memcpy(to, lanes, (size_t)count * sizeof(float));
+}
+
+INLINE float vec_sum(vec v)
+{
+    float lanes[LANES];
+    vec_store(lanes, v);
+    for (int step = LANES / 2; step; step /= 2) {
+        for (int k = 0; k < step; k++)
+            lanes[k] += lanes[k + step];
+    }
+    return lanes[0];
+}
+
+#endif
