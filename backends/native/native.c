@@ -11,8 +11,14 @@
 
 #define ACTIVATION "(Relu|LeakyRelu|Clip|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|Gelu|Add|Mul)"
 
+/* One of a program (program.h); each may be followed by others. */
+#define ELEMENTWISE                                                                                \
+    "(Abs|Neg|Sqrt|Reciprocal|Exp|Log|Relu|LeakyRelu|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|"    \
+    "Erf|Elu|Add|Sub|Mul|Div|Min|Max|PRelu|Where|Gelu|Clip|Pow)"
+
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ACTIVATION "*4" },
+    { "elementwise", ELEMENTWISE " " ELEMENTWISE "*7" },
     { "softmax", "Softmax" },
 };
 
