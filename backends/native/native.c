@@ -19,7 +19,9 @@
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ACTIVATION "*4" },
     { "elementwise", ELEMENTWISE " " ELEMENTWISE "*7" },
-    { "softmax", "Softmax" },
+    { "softmax", "(Add|Mul|Div|Where|Sub)*3 (Softmax|LogSoftmax) " ELEMENTWISE "*2" },
+    { "norm", "(Add|Mul)*3 (LayerNormalization|RMSNormalization) " ELEMENTWISE "*3" },
+    { "group norm", "Add*2 (GroupNormalization|InstanceNormalization) " ELEMENTWISE "*3" },
 };
 
 /* The same as oneDNN's plugin asks for: both use libgomp's threads. */

@@ -536,30 +536,63 @@ bool program_read(struct program *program, const struct program_request *request
     return true;
 }
 
-bool program_in_place(const struct program *program, uint32_t output, uint32_t value)
+bool program_reads_densely(const struct program *program, uint32_t value)
 {
-    uint32_t written = PROGRAM_STEPS, last = 0;
-    const int slot = PROGRAM_LEAVES + PROGRAM_REGISTERS + (int)output;
     for (uint32_t l = 0; l < program->leaf_count; l++) {
         const struct program_leaf *leaf = &program->leaves[l];
         if (leaf->value != value)
             continue;
+        int64_t dense = program->inner; /* as an output's strides are */
         if (leaf->mode != PROGRAM_STREAM || leaf->is_bytes)
             return false;
-        int64_t dense = program->inner; /* as an output's strides are */
         for (int32_t k = program->outer - 1; k >= 0; k--) {
             if (leaf->strides[k] != dense && program->dims[k] > 1)
                 return false;
             dense *= program->dims[k];
         }
-        for (uint32_t s = 0; s < program->step_count; s++) {
-            for (int k = 0; k < PROGRAM_OPERANDS; k++)
-                last = program->steps[s].from[k] == l && s > last ? s : last;
+    }
+    return true;
+}
+
+bool program_reads(const struct program *program, uint32_t value)
+{
+    for (uint32_t l = 0; l < program->leaf_count; l++) {
+        if (program->leaves[l].value == value)
+            return true;
+    }
+    return false;
+}
+
+bool program_in_place(const struct program *program, uint32_t output, uint32_t value)
+{
+    uint32_t written = PROGRAM_STEPS, last = 0;
+    const uint32_t slot = PROGRAM_LEAVES + PROGRAM_REGISTERS + output;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const struct program_step *step = &program->steps[s];
+        written = step->to == slot ? s : written;
+        for (int k = 0; k < PROGRAM_OPERANDS; k++) {
+            if (step->from[k] < PROGRAM_LEAVES && program->leaves[step->from[k]].value == value)
+                last = s;
         }
     }
-    for (uint32_t s = 0; s < program->step_count; s++)
-        written = program->steps[s].to == slot ? s : written;
-    return written >= last;
+    return written >= last && program_reads_densely(program, value);
+}
+
+bool program_split(struct program *program, int64_t count, const bool *is_row)
+{
+    if (program->outer != 0 || program->inner % count != 0)
+        return false;
+    program->outer = 1;
+    program->dims[0] = program->inner / count;
+    program->dims[1] = program->inner = count;
+    program->tiles = (count + PROGRAM_TILE - 1) / PROGRAM_TILE;
+    program->units = program->tiles * program->dims[0];
+    for (uint32_t l = 0; l < program->leaf_count; l++) {
+        struct program_leaf *leaf = &program->leaves[l];
+        leaf->strides[1] = leaf->strides[0];
+        leaf->strides[0] = is_row[leaf->value] ? 0 : leaf->strides[1] * count;
+    }
+    return true;
 }
 
 /* ---- running ---- */

@@ -126,6 +126,13 @@ bool program_knows(const collage_node *node);
 /* May output `output` lie in the memory of a leaf of the same shape that is read from `value`? */
 bool program_in_place(const struct program *program, uint32_t output, uint32_t value);
 
+/* Is `value` a leaf; is it none, or read element by element as the outputs are written? */
+bool program_reads(const struct program *program, uint32_t value);
+bool program_reads_densely(const struct program *program, uint32_t value);
+
+/* Cuts a program with an inner axis only into rows of `count`. is_row: as in the request. */
+bool program_split(struct program *program, int64_t count, const bool *is_row);
+
 struct program_kernels;
 
 /* Runs tiles [begin, end). bases: where each leaf begins; outputs: where each output begins. */
