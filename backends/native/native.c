@@ -16,12 +16,17 @@
     "(Abs|Neg|Sqrt|Reciprocal|Exp|Log|Relu|LeakyRelu|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|"    \
     "Erf|Elu|Add|Sub|Mul|Div|Min|Max|PRelu|Where|Gelu|Clip|Pow)"
 
+/* What needs a whole row (rows.c). */
+#define ROWS                                                                                       \
+    "(Softmax|LogSoftmax|LayerNormalization|RMSNormalization|GroupNormalization|"                  \
+    "InstanceNormalization)"
+
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ACTIVATION "*4" },
     { "elementwise", ELEMENTWISE " " ELEMENTWISE "*7" },
-    { "softmax", "(Add|Mul|Div|Where|Sub)*3 (Softmax|LogSoftmax) " ELEMENTWISE "*2" },
-    { "norm", "(Add|Mul)*3 (LayerNormalization|RMSNormalization) " ELEMENTWISE "*3" },
-    { "group norm", "Add*2 (GroupNormalization|InstanceNormalization) " ELEMENTWISE "*3" },
+    { "rows", ROWS " " ELEMENTWISE "*3" },
+    { "scores", "(Add|Mul|Div|Where|Sub) (Add|Mul|Div|Where|Sub)*2 (Softmax|LogSoftmax)" },
+    { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
 };
 
 /* The same as oneDNN's plugin asks for: both use libgomp's threads. */
