@@ -24,6 +24,9 @@
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ACTIVATION "*4" },
     { "elementwise", ELEMENTWISE " " ELEMENTWISE "*7" },
+    { "attention",
+      "(MatMul|Transpose|Mul) MatMul*1 (Mul|Div|Add|Where)*3 Softmax MatMul Transpose*1" },
+    { "attention operator", "Attention" },
     { "rows", ROWS " " ELEMENTWISE "*3" },
     { "scores", "(Add|Mul|Div|Where|Sub) (Add|Mul|Div|Where|Sub)*2 (Softmax|LogSoftmax)" },
     { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
