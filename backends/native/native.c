@@ -11,9 +11,25 @@
 
 #define ACTIVATION "(Relu|LeakyRelu|Clip|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|Gelu|Add|Mul)"
 
+/* One of a program (program.h); each may be followed by others. */
+#define ELEMENTWISE                                                                                \
+    "(Abs|Neg|Sqrt|Reciprocal|Exp|Log|Relu|LeakyRelu|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|"    \
+    "Erf|Elu|Add|Sub|Mul|Div|Min|Max|PRelu|Where|Gelu|Clip|Pow)"
+
+/* What needs a whole row (rows.c). */
+#define ROWS                                                                                       \
+    "(Softmax|LogSoftmax|LayerNormalization|RMSNormalization|GroupNormalization|"                  \
+    "InstanceNormalization)"
+
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ACTIVATION "*4" },
-    { "softmax", "Softmax" },
+    { "elementwise", ELEMENTWISE " " ELEMENTWISE "*7" },
+    { "attention",
+      "(MatMul|Transpose|Mul) MatMul*1 (Mul|Div|Add|Where)*3 Softmax MatMul Transpose*1" },
+    { "attention operator", "Attention" },
+    { "rows", ROWS " " ELEMENTWISE "*3" },
+    { "scores", "(Add|Mul|Div|Where|Sub) (Add|Mul|Div|Where|Sub)*2 (Softmax|LogSoftmax)" },
+    { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
 };
 
 /* The same as oneDNN's plugin asks for: both use libgomp's threads. */

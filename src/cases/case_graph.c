@@ -13,11 +13,18 @@
 
 enum { MAX_INPUTS = 40, MAX_OUTPUTS = 8, MAX_ATTRIBUTES = 8, MAX_NUMBERS = 64, MAX_WORD = 32 };
 
+/* Names of outputs, "" for one that is left out. */
+struct outputs {
+    char names[MAX_OUTPUTS][MAX_WORD];
+    uint32_t count;
+};
+
 struct parser {
     const char *at;
     const struct operator_case *row;
     struct graph *graph;
     struct error *error;
+    struct outputs more; /* the graph's, beside the last node's */
 };
 
 const struct operator_case operator_cases[] = {
@@ -25,6 +32,7 @@ const struct operator_case operator_cases[] = {
 #define LARGE(name, text) { name, text, true },
 #include "cases/cases.def"
 #include "cases/control.def"
+#include "cases/rows.def"
 #include "cases/traps.def"
 #undef LARGE
 #undef CASE
@@ -275,12 +283,6 @@ static bool read_attributes(struct parser *p, collage_attribute *attributes, uin
     return true;
 }
 
-/* Output names, "" for one that is left out. */
-struct outputs {
-    char names[MAX_OUTPUTS][MAX_WORD];
-    uint32_t count;
-};
-
 static bool read_node(struct parser *p, const struct outputs *outputs, const char *op_type)
 {
     const struct op *op = op_find(op_type);
@@ -318,6 +320,11 @@ static bool read_statement(struct parser *p)
     } while (accept(p, ','));
     if (names.count == 1 && accept(p, ':'))
         return read_value(p, names.names[0], true);
+    skip_space(p);
+    if (*p->at == '\0') {
+        p->more = names;
+        return true;
+    }
     if (!accept(p, '='))
         return wrong(p, "neither ':' nor '='");
     skip_space(p);
@@ -347,6 +354,11 @@ static bool set_border(struct parser *p)
     for (uint32_t k = 0; k < last->output_count; k++) {
         if (last->outputs[k] != GRAPH_NONE)
             outputs[output_count++] = last->outputs[k];
+    }
+    for (uint32_t k = 0; k < p->more.count && output_count < MAX_OUTPUTS; k++) {
+        outputs[output_count] = graph_find_value(graph, p->more.names[k]);
+        if (outputs[output_count++] == GRAPH_NONE)
+            return wrong(p, "an unknown output");
     }
     return graph_set_inputs(graph, inputs, count, p->error) == COLLAGE_OK &&
            graph_set_outputs(graph, outputs, output_count, p->error) == COLLAGE_OK;

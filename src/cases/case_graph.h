@@ -14,7 +14,8 @@
  *     y = Conv(x, w, , b) pads=[1,1,1,1] group=2 alpha=0.5 auto_pad=SAME_UPPER
  *     y, , z = LSTM(x, w, r)  several outputs, one of them left out
  *
- * Statements end with ';'. The last node's outputs are the graph's. An attribute is a float if it
+ * Statements end with ';'. The last node's outputs are the graph's; a last statement of names alone
+ * names more of them: "...; z = Relu(y); y". An attribute is a float if it
  * has a point, an integer if it is digits, else a string; 'in quotes' it is a string with any
  * signs. Bodies are in braces, in the text form of graphs (docs/graph-text.md).
  */

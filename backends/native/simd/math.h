@@ -40,6 +40,31 @@ INLINE vec vec_exp(vec x)
     return vec_select(is_nan, x, y);
 }
 
+INLINE vec vec_log(vec x)
+{
+    /* x = 2^n m, m between sqrt(1/2) and sqrt(2); denormals are made larger first. */
+    ivec tiny = x < 1.17549435e-38f;
+    vec y = vec_select(tiny, x * 8388608.0f, x);
+    ivec bits = (ivec)y - 0x3F3504F3; /* sqrt(1/2) */
+    ivec n = bits >> 23;
+    vec m = (vec)((ivec)y - (n << 23));
+    vec e = __builtin_convertvector(n, vec) - vec_select(tiny, vec_set(23.0f), vec_set(0.0f));
+    vec f = m - 1.0f, s = f * f;
+    vec p = vec_set(7.0376836292e-2f);
+    p = p * f - 1.1514610310e-1f;
+    p = p * f + 1.1676998740e-1f;
+    p = p * f - 1.2420140846e-1f;
+    p = p * f + 1.4249322787e-1f;
+    p = p * f - 1.6668057665e-1f;
+    p = p * f + 2.0000714765e-1f;
+    p = p * f - 2.4999993993e-1f;
+    p = p * f + 3.3333331174e-1f;
+    vec result = p * f * s + e * -2.12194440e-4f - 0.5f * s + f + e * 0.693359375f;
+    result = vec_select(x == 0.0f, vec_set(-INFINITY), result);
+    result = vec_select(x < 0.0f, vec_set(NAN), result);
+    return vec_select((x == INFINITY) | (x != x), x, result);
+}
+
 INLINE vec vec_sigmoid(vec x)
 {
     return 1.0f / (1.0f + vec_exp(-x));

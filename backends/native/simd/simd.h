@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #ifdef __AVX512F__
 #define LANES     16
@@ -51,6 +54,15 @@ INLINE ivec ivec_set(int32_t x)
     return x - (ivec){ 0 };
 }
 
+/* 0, 1, 2, ... */
+INLINE ivec vec_lane_numbers(void)
+{
+    int32_t lanes[LANES];
+    for (int32_t k = 0; k < LANES; k++)
+        lanes[k] = k;
+    return *(const ivec_unaligned *)lanes;
+}
+
 /* mask ? a : b; the mask is all ones or all zeros in each lane, as comparisons make it. */
 INLINE vec vec_select(ivec mask, vec a, vec b)
 {
@@ -68,19 +80,57 @@ INLINE vec vec_at_most(vec v, vec high)
     return vec_select(v > high, high, v);
 }
 
-/* The first `count` lanes, zeros behind them. */
+/* The first `count` lanes (0 to LANES), zeros behind them. */
 INLINE vec vec_load_part(const float *from, int64_t count)
 {
+#ifdef __AVX512F__
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#elif defined __AVX2__
+    return (vec)_mm256_maskload_ps(from, (__m256i)(vec_lane_numbers() < (int32_t)count));
+#else
     float lanes[LANES] = { 0 };
     memcpy(lanes, from, (size_t)count * sizeof(float));
     return vec_load(lanes);
+#endif
 }
 
 INLINE void vec_store_part(float *to, vec v, int64_t count)
 {
+#ifdef __AVX512F__
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)v);
+#elif defined __AVX2__
+    _mm256_maskstore_ps(to, (__m256i)(vec_lane_numbers() < (int32_t)count), (__m256)v);
+#else
     float lanes[LANES];
     vec_store(lanes, v);
     memcpy(to, lanes, (size_t)count * sizeof(float));
+#endif
+}
+
+INLINE vec vec_abs(vec v)
+{
+    return (vec)((ivec)v & ivec_set(0x7FFFFFFF));
+}
+
+/* Between 0 and 1; NaN stays NaN. */
+INLINE vec vec_unit(vec v)
+{
+    return vec_at_most(vec_at_least(v, vec_set(0.0f)), vec_set(1.0f));
+}
+
+INLINE vec vec_sqrt(vec v)
+{
+#ifdef __AVX512F__
+    return (vec)_mm512_sqrt_ps((__m512)v);
+#elif defined __AVX2__
+    return (vec)_mm256_sqrt_ps((__m256)v);
+#else
+    float lanes[LANES];
+    vec_store(lanes, v);
+    for (int k = 0; k < LANES; k++)
+        lanes[k] = sqrtf(lanes[k]);
+    return vec_load(lanes);
+#endif
 }
 
 INLINE float vec_sum(vec v)
