@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* depthwise.c: the family of depthwise convolutions, one filter for each channel. */
+#include "simd/depthwise.h"
+
+#include "family.h"
+
+static bool takes(const collage_subgraph *subgraph, const collage_target *target,
+                  collage_message *why)
+{
+    (void)target;
+    struct window window;
+    struct epilogue epilogue;
+    if (!window_read(&window, &epilogue, subgraph, why))
+        return false;
+    if (window.group != window.channels_in || window.group != window.channels_out ||
+        window.group == 1) {
+        fail(why, COLLAGE_ERROR_UNSUPPORTED, "it is not depthwise");
+        return false;
+    }
+    return true;
+}
+
+static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
+                    collage_variant *out)
+{
+    if (index > 0)
+        return false;
+    struct window window;
+    struct epilogue epilogue;
+    if (!window_read(&window, &epilogue, subgraph, NULL))
+        return false;
+    snprintf(out->name, sizeof out->name, "depthwise");
+    window_blocked(out, &window, &epilogue, subgraph, target, true);
+    return true;
+}
+
+/* [blocks][kernel_height][kernel_width][lanes] */
+static void pack(float *to, const float *from, const void *context)
+{
+    const struct window_plan *plan = context;
+    int64_t taps = plan->window.kernel_height * plan->window.kernel_width;
+    for (int64_t c = 0; c < plan->window.channels_out; c++) {
+        float *block = to + c / plan->lanes * plan->unit_weights + c % plan->lanes;
+        for (int64_t tap = 0; tap < taps; tap++)
+            block[tap * plan->lanes] = from[c * taps + tap];
+    }
+}
+
+static collage_status compile(collage_kernel *kernel, const collage_compile_request *request,
+                              const char *variant_name, collage_message *message)
+{
+    (void)variant_name;
+    collage_status status = window_compile(kernel, request, message);
+    if (status != COLLAGE_OK)
+        return status;
+    static const int32_t choices[] = { 8, 7, 0 };
+    struct window_plan *plan = kernel->state;
+    const struct window *window = &plan->window;
+    plan->rows = ISA_PICK(kernel->isa, depthwise_kernels)->rows;
+    plan->block = window_choose_block(window->width_out, choices);
+    plan->row_weights = window->kernel_width * plan->lanes;
+    window_describe(kernel, "depthwise");
+    return window_finish(kernel, request, pack, "depthwise", message);
+}
+
+extern const struct family depthwise_family;
+const struct family depthwise_family = { .name = "depthwise",
+                                         .takes = takes,
+                                         .variant = variant,
+                                         .compile = compile,
+                                         .run = window_run,
+                                         .destroy = window_destroy };
