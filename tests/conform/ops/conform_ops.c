@@ -27,6 +27,7 @@ static const struct floor_row {
 } floors[] = {
     { "reference", 400 },
     { "onednn", 900 },
+    { "native", 900 },
     { "onnxruntime", 310 },
 };
 
