@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #define COLLAGE_ABI_MAJOR 2u
-#define COLLAGE_ABI_MINOR 0u
+#define COLLAGE_ABI_MINOR 1u
 
 /* One line that says what is wrong, written by whoever returns a failure. */
 typedef struct collage_message {
@@ -298,7 +298,7 @@ typedef struct collage_backend_api {
     uint32_t thread_flags;
 
     /* 1. Describing: needs no library; safe from any thread. */
-    const collage_pattern *patterns; /* op-level */
+    const collage_pattern *patterns; /* op-level; pattern_text says more than chains */
     size_t pattern_count;
     /* Can this sub-graph be run? If not, *why says so in words. Graph-level backends are asked node
      * by node. */
@@ -343,6 +343,12 @@ typedef struct collage_backend_api {
                                     collage_message *message);
     collage_status (*stream_synchronize)(collage_stream *stream, collage_message *message);
     void (*stream_destroy)(collage_stream *stream);
+
+    /* Since ABI 2.1. Optional: what a file of patterns would say (docs/patterns.md), its first line
+     * `collage_patterns 1` included: patterns of any shape, chains and rules, offered beside
+     * `patterns`. A `backend` line may name this backend only, and may be left out. A text that
+     * does not parse makes the plugin malformed. An op-level backend needs one of the two. */
+    const char *pattern_text;
 } collage_backend_api;
 
 /* The one exported symbol. Returns NULL if host_major is not an ABI it speaks. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "pattern/backend_text.h"
 
 struct error *context_begin(collage_context *context)
 {
@@ -127,6 +128,8 @@ collage_status collage_context_create(const collage_context_options *options, co
                                  &context->registry, &context->error);
     else
         error_memory(&context->error);
+    if (status == COLLAGE_OK)
+        status = backend_text_check(context->registry, REGISTRY_REFERENCE, &context->error);
     if (status != COLLAGE_OK) {
         if (context->log)
             context->log(context->user, COLLAGE_LOG_ERROR, context->error.text);

@@ -78,9 +78,10 @@ static collage_status check_description(const collage_backend_api *table, struct
     if (table->kind != COLLAGE_OP_LEVEL && table->kind != COLLAGE_GRAPH_LEVEL)
         return error_set(error, COLLAGE_ERROR_BACKEND, "the plugin's kind %d is unknown",
                          (int)table->kind);
-    if (table->kind == COLLAGE_OP_LEVEL && (table->pattern_count == 0 || !table->patterns))
+    if (table->kind == COLLAGE_OP_LEVEL && (table->pattern_count == 0 || !table->patterns) &&
+        !table->pattern_text)
         return error_set(error, COLLAGE_ERROR_BACKEND,
-                         "the plugin is op-level but lists no pattern");
+                         "the plugin is op-level but lists no pattern and has no pattern_text");
     for (size_t k = 0; k < table->pattern_count; k++)
         if (!table->patterns || !table->patterns[k].name || !table->patterns[k].text)
             return error_set(error, COLLAGE_ERROR_BACKEND,

@@ -87,8 +87,8 @@ collage_status candidate_set_add_copying(struct candidate_set *set, uint32_t bac
 
 /* Op-level: all matches of all patterns of the enabled backends. Graph-level: each supported single
  * node, the segments between cut values (and runs of 2, 4, 8... of them, prefixes and suffixes),
- * maximal supported regions, the whole graph. Both: what the files of patterns say of the backend.
- * Views: each OP_VIEW node. enabled: one flag for each backend. */
+ * maximal supported regions, the whole graph. Both: what the backend's own text and the files of
+ * patterns say of it. Views: each OP_VIEW node. enabled: one flag for each backend. */
 collage_status candidate_set_enumerate(struct candidate_set *set, const bool *enabled,
                                        struct error *error);
 

@@ -17,7 +17,7 @@ collage_status candidate_set_add_view(struct candidate_set *set, node_id node, s
 /* The regions of a graph-level backend (docs/patterns.md). */
 collage_status enumerate_regions(struct candidate_set *set, uint32_t backend, struct error *error);
 
-/* What set->files say of the backend, of either kind. */
+/* What the backend's own text and set->files say of it, of either kind. */
 collage_status enumerate_files(struct candidate_set *set, uint32_t backend, struct error *error);
 
 /* Of the backend's candidates so far: the same with copies of cheap nodes that others use as well.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates out of files of patterns. What the backend refuses does not become one. */
+/* Candidates out of texts and files of patterns. What the backend refuses does not become one. */
+#include "pattern/backend_text.h"
 #include "pattern/enumerate.h"
 #include "pattern/pattern_file.h"
 
@@ -29,14 +30,25 @@ static collage_status add_entry(struct sink *sink, const struct pattern_entry *e
     return status == COLLAGE_OK ? sink->status : status;
 }
 
+static collage_status add_file(struct sink *sink, const struct pattern_file *file)
+{
+    const char *name = sink->set->registry->entries[sink->backend].name;
+    collage_status status = COLLAGE_OK;
+    for (uint32_t k = 0; k < file->count && status == COLLAGE_OK; k++)
+        if (pattern_entry_fits(&file->entries[k], name, &sink->set->target))
+            status = add_entry(sink, &file->entries[k]);
+    return status;
+}
+
 collage_status enumerate_files(struct candidate_set *set, uint32_t backend, struct error *error)
 {
-    const char *name = set->registry->entries[backend].name;
     struct sink sink = { .set = set, .backend = backend, .error = error };
-    collage_status status = COLLAGE_OK;
-    for (size_t f = 0; f < set->file_count; f++)
-        for (uint32_t k = 0; k < set->files[f]->count && status == COLLAGE_OK; k++)
-            if (pattern_entry_fits(&set->files[f]->entries[k], name, &set->target))
-                status = add_entry(&sink, &set->files[f]->entries[k]);
+    struct pattern_file *own;
+    collage_status status = backend_text_parse(set->registry->entries[backend].api, &own, error);
+    if (status == COLLAGE_OK && own)
+        status = add_file(&sink, own);
+    pattern_file_destroy(own);
+    for (size_t f = 0; f < set->file_count && status == COLLAGE_OK; f++)
+        status = add_file(&sink, set->files[f]);
     return status;
 }

@@ -29,10 +29,22 @@ enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
 struct parser {
     struct scanner scanner;
     struct pattern_file *file;
+    const char *own; /* the one backend that may be named; NULL: any */
     /* What the entries that follow are for. */
     const char *const *backends;
     uint32_t backend_count, target;
 };
+
+static bool parse_backend(struct parser *parser, const char **out)
+{
+    struct scanner *scanner = &parser->scanner;
+    const struct token place = scanner->token;
+    if (!scanner_word(scanner, "the name of a backend", out))
+        return false;
+    return !parser->own || strcmp(*out, parser->own) == 0 ||
+           scanner_fail_at(scanner, &place, "expected '%s': the text of a backend is for itself",
+                           parser->own);
+}
 
 /* "backend" name { "," name } */
 static bool parse_backends(struct parser *parser)
@@ -44,7 +56,7 @@ static bool parse_backends(struct parser *parser)
     do {
         if (parser->backend_count == MAX_BACKENDS)
             return scanner_fail(scanner, "at most 16 backends");
-        if (!scanner_word(scanner, "the name of a backend", &names[parser->backend_count++]))
+        if (!parse_backend(parser, &names[parser->backend_count++]))
             return false;
     } while (scanner_accept(scanner, ","));
     parser->backends = arena_copy(scanner->arena, names, parser->backend_count * sizeof names[0]);
@@ -136,10 +148,22 @@ static bool parse_header(struct scanner *scanner)
            scanner_fail_at(scanner, &place, "expected version %d of the format", VERSION);
 }
 
+/* A backend's own text is for it from the first line on. */
+static bool begin_own(struct parser *parser)
+{
+    struct scanner *scanner = &parser->scanner;
+    if (!parser->own)
+        return true;
+    const char *name = arena_string(scanner->arena, parser->own);
+    parser->backends = name ? arena_copy(scanner->arena, &name, sizeof name) : NULL;
+    parser->backend_count = 1;
+    return parser->backends || scanner_out_of_memory(scanner);
+}
+
 static bool parse_all(struct parser *parser)
 {
     struct scanner *scanner = &parser->scanner;
-    if (!parse_header(scanner))
+    if (!parse_header(scanner) || !begin_own(parser))
         return false;
     while (scanner->token.kind != TOKEN_END) {
         bool parsed =
@@ -156,10 +180,10 @@ static bool parse_all(struct parser *parser)
     return true;
 }
 
-collage_status pattern_file_parse(const char *path, const char *text, size_t length,
-                                  struct pattern_file **out, struct error *error)
+static collage_status parse_text(const char *path, const char *own, const char *text, size_t length,
+                                 struct pattern_file **out, struct error *error)
 {
-    struct error own = { .status = COLLAGE_OK };
+    struct error problem = { .status = COLLAGE_OK };
     *out = NULL;
     if (length > PATTERN_FILE_BYTES)
         return error_set(error, COLLAGE_ERROR_FORMAT,
@@ -177,15 +201,28 @@ collage_status pattern_file_parse(const char *path, const char *text, size_t len
         pattern_file_destroy(file);
         return error_memory(error);
     }
-    struct parser parser = { .file = file };
-    scanner_begin(&parser.scanner, file->path, text, length, file->arena, &own);
+    struct parser parser = { .file = file, .own = own };
+    scanner_begin(&parser.scanner, file->path, text, length, file->arena, &problem);
     if (!parse_all(&parser)) {
         pattern_file_destroy(file);
-        return own.status == COLLAGE_ERROR_MEMORY ? error_memory(error)
-                                                  : error_set(error, own.status, "%s", own.text);
+        return problem.status == COLLAGE_ERROR_MEMORY
+                   ? error_memory(error)
+                   : error_set(error, problem.status, "%s", problem.text);
     }
     *out = file;
     return COLLAGE_OK;
+}
+
+collage_status pattern_file_parse(const char *path, const char *text, size_t length,
+                                  struct pattern_file **out, struct error *error)
+{
+    return parse_text(path, NULL, text, length, out, error);
+}
+
+collage_status pattern_file_parse_own(const char *path, const char *backend, const char *text,
+                                      size_t length, struct pattern_file **out, struct error *error)
+{
+    return parse_text(path, backend, text, length, out, error);
 }
 
 collage_status pattern_file_load(const char *path, struct pattern_file **out, struct error *error)

@@ -42,6 +42,10 @@ struct pattern_file {
  * path, line and column, and what was expected. */
 collage_status pattern_file_parse(const char *path, const char *text, size_t length,
                                   struct pattern_file **out, struct error *error);
+/* The same, for the text of a backend's own: it is for `backend`, and names no other. */
+collage_status pattern_file_parse_own(const char *path, const char *backend, const char *text,
+                                      size_t length, struct pattern_file **out,
+                                      struct error *error);
 collage_status pattern_file_load(const char *path, struct pattern_file **out, struct error *error);
 void pattern_file_destroy(struct pattern_file *file);
 

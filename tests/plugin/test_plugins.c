@@ -27,7 +27,7 @@ struct refusal {
 
 /* In the order of the files' names. */
 static const struct refusal refusals[] = {
-    { "abi", "built for ABI 99.0" },
+    { "abi", "built for ABI 99." },
     { "capitals", "'Capitals'" },
     { "clash", "a backend of the name 'reference' is there already" },
     { "devices", "some of the device functions" },
