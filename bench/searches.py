@@ -4,22 +4,22 @@
 
     bench/searches.py [--networks a,b] [--threads 1,2] [--budget 60] [--work DIR] [--collage PROGRAM] ...
     bench/searches.py --tables [--work DIR]      prints the tables of what was measured, measures nothing
-    bench/searches.py --collect FILE.tar.gz      packs results and plans, without weights and cost stores
+    bench/searches.py --tables --collect FILE.tar.gz     packs results and plans, too, without weights and costs
 
 For each network and number of threads, with a cost store of its own:
 1. the exact search with an empty store (cold, a short race at its end);
 2. with what is then stored and a small budget: op-level, two-level, greedy, brute (where the network has at most 12
    operators), and exact again, so that it chooses by all costs that any of the others has learned;
-3. all plans and each library alone in one interleaved race (`collage bench --together`, nobody rests), twice, each time
-   with processes of its own (see results.py). Plans with the same steps race once. The plan of the exact search may be a
-   library alone, since it takes what is fastest in its race; the others' plans are what they found, whatever is faster. So
-   what the exact search's best placement is predicted to take is given, too.
+3. all plans and each library alone in one interleaved race (`collage bench --together`, nobody rests), twice, each
+   time with processes of its own (see results.py). Plans with the same steps race once. The plan of the exact search
+   may be a library alone, since it takes what is fastest in its race; the others' plans are what they found, whatever
+   is faster. So what the exact search's best placement is predicted to take is given, too.
 4. for the networks of --ablate: one library more at a time (`collage bench --ablate`).
 
-Each finished command is kept in DIR and not run again. --jobs N measures N networks at once, each on its own part of the
-processors of --cpus: these parts should share neither cores nor more cache than must be. After --deadline seconds no
-command is started, those that run have --grace seconds more, and what is there is kept. Needs Python 3.9, `taskset` for
---cpus, and a release build; nothing else should run on the machine.
+Each finished command is kept in DIR and not run again. --jobs N measures N networks at once, each on its own part of
+the processors of --cpus: these parts should share neither cores nor more cache than must be. After --deadline seconds
+no command is started, those that run have --grace seconds more, and what is there is kept. Needs Python 3.9, `taskset`
+for --cpus, and a release build; nothing else should run on the machine.
 """
 import argparse
 import collections
@@ -156,7 +156,8 @@ class Measurement:
         for number in range(2):
             if f"race {number}" not in self.steps:
                 paths = [str(self.plan_path(step)) for step in runners]
-                out, _ = self.place.run("bench", "--together", *paths, "--seconds", f"{seconds:.1f}", "--json", "--quiet")
+                out, _ = self.place.run("bench", "--together", *paths, "--seconds", f"{seconds:.1f}", "--json",
+                                        "--quiet")
                 self.keep(f"race {number}", json.loads(out)[0]["results"])
 
     def ablate(self):
@@ -211,7 +212,8 @@ def placed(plan):
         return dict(found, standalone=False)
     if plan["standalone"]:
         rounds = plan["evidence"].get("convergence")
-        return {"predicted_ns": rounds[-1]["best_ns"] if rounds else 0, "bound_ns": 0, "optimal": False, "standalone": False}
+        return {"predicted_ns": rounds[-1]["best_ns"] if rounds else 0, "bound_ns": 0, "optimal": False,
+                "standalone": False}
     return plan
 
 
@@ -225,8 +227,8 @@ def in_order(result):
 
 
 def print_searches(results):
-    print("| network | threads | search | costs [ms] | plan min / median [ms] | time / exact [95 % CI] | plan | search [s] "
-          "| measuring [s] | whole [s] | bound |")
+    print("| network | threads | search | costs [ms] | plan min / median [ms] | time / exact [95 % CI] | plan "
+          "| search [s] | measuring [s] | whole [s] | bound |")
     print("|---|--:|---|--:|--:|--:|---|--:|--:|--:|---|")
     for result in results:
         rows = pooled(result["races"])
@@ -289,7 +291,8 @@ def interval(value):
 
 
 def print_ablations(results):
-    print("| network | threads | libraries | costs [ms] | min / median [ms] | speed-up [95 % CI] | over the row above |")
+    print("| network | threads | libraries | costs [ms] | min / median [ms] | speed-up [95 % CI] "
+          "| over the row above |")
     print("|---|--:|---|--:|--:|--:|--:|")
     for result in results:
         if not result["ablation"]:
@@ -407,13 +410,13 @@ def take_arguments():
     parser.add_argument("--seconds", type=float, default=30, help="seconds for the comparison of all plans")
     parser.add_argument("--ablate", default="", help="networks of which to add one library at a time")
     parser.add_argument("--jobs", type=int, default=1, help="networks measured at once")
-    parser.add_argument("--cpus", default="", help="processors, such as 0-15 or 0,8,1,9; each job gets its share in order")
+    parser.add_argument("--cpus", default="", help="processors, such as 0-15 or 0,8,1,9: each job takes its share")
     parser.add_argument("--deadline", type=float, default=0, help="seconds after which nothing is started; 0: none")
     parser.add_argument("--grace", type=float, default=60, help="seconds after the deadline for what runs")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/searches")
     parser.add_argument("--collage", default=str(ROOT / "build/release/bin/collage"))
     parser.add_argument("--tables", action="store_true", help="only print what was measured")
-    parser.add_argument("--collect", type=pathlib.Path, help="pack results and plans of DIR, after measuring with --deadline")
+    parser.add_argument("--collect", type=pathlib.Path, help="in the end pack results and plans of DIR there")
     options = parser.parse_args()
     if options.jobs < 1 or (options.jobs > 1 and not options.cpus):
         parser.error("--jobs is 1 or more, and more than 1 needs --cpus: jobs on the same cores disturb each other")
@@ -427,7 +430,8 @@ def main():
     options = take_arguments()
     options.work = options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
-    pairs = [(network, int(threads)) for network in options.networks.split(",") for threads in options.threads.split(",")]
+    pairs = [(network, int(threads))
+             for network in options.networks.split(",") for threads in options.threads.split(",")]
     if not options.tables:
         measure_all(options, pairs)
     if options.collect:

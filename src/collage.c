@@ -94,9 +94,10 @@ collage_status pipeline_bench(const struct optimizer_settings *settings, struct 
     struct optimizer optimizer;
     struct optimizer_settings anew = *settings;
     anew.race_anew = true;
+    anew.race_whole = settings->other_count > 0; /* all are to be compared with all */
     collage_status status = optimizer_open(&anew, &optimizer, error);
     if (status == COLLAGE_OK)
-        status = optimizer_add_plan(&optimizer, "plan", plan, error);
+        status = optimizer_add_plans(&optimizer, plan, error);
     if (status == COLLAGE_OK)
         status = run_steps(&optimizer, steps, sizeof steps / sizeof *steps, error);
     if (status == COLLAGE_OK)

@@ -14,7 +14,8 @@ collage_status pipeline_load(const char *path, const collage_shape *shapes, size
 collage_status pipeline_optimize(const struct optimizer_settings *settings, struct plan **out,
                                  struct error *error);
 
-/* Races a plan with each library alone; the results replace plan->results. */
+/* Races a plan with each library alone, and with the other plans of the settings; the results
+ * replace plan->results. */
 collage_status pipeline_bench(const struct optimizer_settings *settings, struct plan *plan,
                               struct error *error);
 

@@ -399,15 +399,22 @@ typedef struct collage_bench_options {
     double seconds;    /* time to spend; 0: 20 */
     const char *peers; /* who else takes part: comma-separated names, "all", or programs
                           (docs/peers.md); NULL: nobody */
+    /* Appended later: a struct that ends here is taken, too. Other plans of this model for as many
+     * threads, which take part; then nobody rests. At most 63. */
+    const collage_plan *const *others;
+    size_t other_count;
+    /* What the table calls `plan` and then the others: other_count + 1 names. NULL: "plan",
+     * "plan 2", ... */
+    const char *const *names;
 } collage_bench_options;
 
 /* Is everybody in the list there? COLLAGE_ERROR_ARGUMENT, naming who is not. Starts nobody: whether
  * a peer's framework is installed turns out in the comparison. */
 COLLAGE_API collage_status collage_peers_check(collage_context *context, const char *peers);
 
-/* Runs the plan, each library alone (own process, own defaults, same threads) and the peers,
- * interleaved, and writes the comparison: minimum, median, paired ratio with its 95 % confidence
- * interval, peak memory. */
+/* Runs the plan, the other plans, each library alone (own process, own defaults, same threads) and
+ * the peers, interleaved, and writes the comparison: minimum, median, paired ratio with its 95 %
+ * confidence interval, peak memory. */
 COLLAGE_API collage_status collage_bench(collage_context *context, const collage_model *model,
                                          const collage_plan *plan,
                                          const collage_bench_options *options,

@@ -51,6 +51,10 @@ collage_status model_wrap(struct graph *graph, const char *path, const collage_s
 /* Settings of a search with the context's paths, callbacks and registry. */
 struct optimizer_settings settings_of(collage_context *context, const collage_model *model);
 
+/* Before a plan runs in other processes: would its code be handed out here? */
+collage_status check_codes(const collage_context *context, const struct plan *plan,
+                           struct error *error);
+
 /* Gives a report to its reader, whole. */
 collage_status hand_over(const struct text *text, collage_write_fn write, void *user,
                          struct error *error);

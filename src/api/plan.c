@@ -6,7 +6,6 @@
 #include "api/explanation.h"
 #include "api/handles.h"
 #include "api/patterns.h"
-#include "api/peers.h"
 #include "base/printable.h"
 #include "plan/placement_log.h"
 #include "report/html.h"
@@ -292,61 +291,12 @@ collage_status collage_plan_report(collage_context *context, const collage_model
     return status;
 }
 
-/* Before a plan runs in other processes: would its code be handed out here? */
-static collage_status check_codes(const collage_context *context, const struct plan *plan,
-                                  struct error *error)
+collage_status check_codes(const collage_context *context, const struct plan *plan,
+                           struct error *error)
 {
     struct plan_codes codes;
     collage_status status = plan_codes_load(plan, context->trust, &codes, error);
     plan_codes_free(&codes);
-    return status;
-}
-
-collage_status collage_bench(collage_context *context, const collage_model *model,
-                             const collage_plan *plan, const collage_bench_options *options,
-                             collage_format format, collage_write_fn write, void *user)
-{
-    struct error *error = context_begin(context);
-    if (!model || !plan || !write || (options && options->struct_size < sizeof *options))
-        return error_set(error, COLLAGE_ERROR_ARGUMENT,
-                         "collage_bench: a pointer is NULL or struct_size is not set");
-    collage_status status = check_codes(context, plan->plan, error);
-    if (status != COLLAGE_OK)
-        return status;
-    struct optimizer_settings settings = settings_of(context, model);
-    settings.threads = plan->plan->threads;
-    if (options && options->seconds > 0)
-        settings.race_seconds = options->seconds;
-    struct arena *arena = arena_create();
-    if (!arena)
-        return error_memory(error);
-    struct text text = { 0 };
-    struct peer *peers = NULL;
-    status = peers_find(options ? options->peers : NULL, context->peer_directories, arena, &peers,
-                        &settings.peer_count, error);
-    settings.peers = peers;
-    if (status == COLLAGE_OK)
-        status = pipeline_bench(&settings, plan->plan, error);
-    if (status == COLLAGE_OK)
-        status = report_results(model->graph, plan->plan, format, &text, error);
-    if (status == COLLAGE_OK)
-        status = hand_over(&text, write, user, error);
-    text_free(&text);
-    arena_destroy(arena);
-    return status;
-}
-
-collage_status collage_peers_check(collage_context *context, const char *peers)
-{
-    struct error *error = context_begin(context);
-    struct arena *arena = arena_create();
-    if (!arena)
-        return error_memory(error);
-    struct peer *found;
-    size_t count;
-    collage_status status =
-        peers_find(peers, context->peer_directories, arena, &found, &count, error);
-    arena_destroy(arena);
     return status;
 }
 

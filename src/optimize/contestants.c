@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "optimize/optimizer.h"
 #include "optimize/propose.h"
@@ -37,6 +38,32 @@ collage_status optimizer_add_plan(struct optimizer *optimizer, const char *name,
         add_contestant(optimizer, name, "", plan, UINT32_MAX, PROOF_NONE, error);
     if (status == COLLAGE_OK)
         optimizer->plans[optimizer->contestant_count - 1] = NULL; /* borrowed: not ours to free */
+    return status;
+}
+
+/* Names come from whoever asks: they must not deceive who reads the table. */
+static const char *name_plan(struct optimizer *optimizer, size_t index)
+{
+    const char *const *names = optimizer->settings.plan_names;
+    char *name = names        ? arena_string(optimizer->arena, names[index])
+                 : index == 0 ? arena_string(optimizer->arena, "plan")
+                              : arena_format(optimizer->arena, "plan %zu", index + 1);
+    if (name)
+        printable_make(name, false);
+    return name;
+}
+
+collage_status optimizer_add_plans(struct optimizer *optimizer, struct plan *plan,
+                                   struct error *error)
+{
+    const struct optimizer_settings *settings = &optimizer->settings;
+    collage_status status = COLLAGE_OK;
+    for (size_t k = 0; k <= settings->other_count && status == COLLAGE_OK; k++) {
+        const char *name = name_plan(optimizer, k);
+        status =
+            name ? optimizer_add_plan(optimizer, name, k ? settings->others[k - 1] : plan, error)
+                 : error_memory(error);
+    }
     return status;
 }
 

@@ -34,6 +34,11 @@ struct optimizer_settings {
     const atomic_bool *enough;
     const struct peer *peers; /* who else takes part in it; borrowed */
     size_t peer_count;
+    /* Of a comparison: plans that take part beside the first one, and the names of all, the first
+     * one's first. NULL: "plan", "plan 2", ... Borrowed. */
+    struct plan *const *others;
+    size_t other_count;
+    const char *const *plan_names;
     collage_search search;
     double kernel_cost_ns; /* op-level, two-level: added for each kernel; 0: the dispatch cost */
     uint64_t search_seed;  /* two-level, as the two below */
@@ -171,6 +176,9 @@ collage_status optimizer_add_regions_alone(struct optimizer *optimizer, struct e
 /* Adds a plan that was made before. It is borrowed. */
 collage_status optimizer_add_plan(struct optimizer *optimizer, const char *name, struct plan *plan,
                                   struct error *error);
+/* Adds such a plan, as the first, and those that the settings compare it with, by their names. */
+collage_status optimizer_add_plans(struct optimizer *optimizer, struct plan *plan,
+                                   struct error *error);
 /* Adds a graph-level library alone: its own session and defaults. */
 collage_status optimizer_add_library(struct optimizer *optimizer, uint32_t backend,
                                      struct error *error);

@@ -242,6 +242,20 @@ static bool add_search(const struct optimizer *optimizer, json_t *evidence)
     return json_object_set_new(evidence, "evolution", facts) == 0 && ok;
 }
 
+/* The best placement of all libraries, or what another search found: a library alone may be the
+ * plan, and says nothing of it. False if out of memory. */
+static bool add_placement(const struct optimizer *optimizer, json_t *evidence)
+{
+    const struct plan *plan = optimizer->contestant_count ? optimizer->plans[0] : NULL;
+    if (!plan || optimizer->proofs[0] == PROOF_NONE)
+        return true;
+    return json_object_set_new(evidence, "placement",
+                               json_pack("{s:f,s:f,s:b}", "predicted_ns",
+                                         finite_or_zero(plan->predicted_ns), "bound_ns",
+                                         finite_or_zero(plan->bound_ns), "optimal",
+                                         (int)plan->optimal)) == 0;
+}
+
 static json_t *make_evidence(const struct optimizer *optimizer)
 {
     const struct optimizer_counts *c = &optimizer->counts;
@@ -257,7 +271,8 @@ static json_t *make_evidence(const struct optimizer *optimizer)
         (json_int_t)c->solves, "reference_seconds", c->reference_seconds, "measure_seconds",
         c->measure_seconds, "place_seconds", c->place_seconds, "race_seconds", c->race_seconds,
         "failures", failures);
-    if (evidence && add_search(optimizer, evidence) && add_rounds(optimizer, evidence))
+    if (evidence && add_search(optimizer, evidence) && add_rounds(optimizer, evidence) &&
+        add_placement(optimizer, evidence))
         return evidence;
     json_decref(evidence);
     return NULL;

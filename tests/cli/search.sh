@@ -29,6 +29,21 @@ good "^  placed by the op-level search" optimize $quick -b reference --search op
 holds "the plan has the term" grep -q '"kernel_cost_ns": *10000' dear.plan.json
 bad "at most 12 nodes" optimize tiny_transformer.onnx -t1 --search brute
 
+# Several plans of one model in one race: each is a row, by the name of its file, compared with the first.
+touch m.onnx
+sed 's/"threads": *1,/"threads": 2,/' greedy.plan.json >two.plan.json
+good "^\* op-level .* 1 " bench --together op-level.plan.json ./greedy.plan.json --seconds 0.2 -q
+holds "the other plan has a row" grep -q '^  greedy  *[0-9.]* *[0-9.]* *[0-9.]* *\[' "$work/out"
+good '"name": "greedy"' bench --together op-level.plan.json greedy.plan.json --seconds 0.2 -q --json
+holds "JSON has one object" [ "$(grep -c '"results": ' "$work/out")" = 1 ]
+holds "with both plans and what the reference has" [ "$(grep -c '"chosen": true' "$work/out")" = 1 ]
+bad "'m.onnx' is a model" bench --together op-level.plan.json m.onnx
+bad "--ablate with models" bench --together op-level.plan.json --ablate
+bad "no-such" bench --together op-level.plan.json no-such
+bad "plan 2: it is for 2 threads" bench --together op-level.plan.json two.plan.json
+good "reference" optimize tiny_transformer.onnx -t1 --budget 60 --race 1 -q -b reference -o other.plan.json
+bad "plan 2: " bench --together op-level.plan.json other.plan.json
+
 # A placement that was written is read, whole and in part.
 good "10 nodes pinned" optimize $quick -b reference --placement op-level.csv \
     -o again.plan.json --placement-out again.csv

@@ -330,37 +330,6 @@ static void test_measuring_can_be_ended_early(void **state)
     collage_context_finish(NULL);
 }
 
-static bool drop(void *user, const char *bytes, size_t count)
-{
-    (void)user;
-    (void)bytes;
-    (void)count;
-    return true;
-}
-
-/* Without measuring anything. */
-static void test_ablation_checks_its_arguments(void **state)
-{
-    const struct fixture *fixture = *state;
-    collage_context *context = fixture->context;
-    const collage_model *model = fixture->model;
-    const collage_ablate_options old = { .struct_size = sizeof(size_t) },
-                                 many = { .struct_size = sizeof many, .threads = 5000 },
-                                 unknown = { .struct_size = sizeof unknown, .backends = "nobody" };
-    const collage_format text = COLLAGE_FORMAT_TEXT;
-    assert_int_equal(collage_ablate(context, NULL, NULL, text, drop, NULL), COLLAGE_ERROR_ARGUMENT);
-    assert_int_equal(collage_ablate(context, model, NULL, text, NULL, NULL),
-                     COLLAGE_ERROR_ARGUMENT);
-    assert_int_equal(collage_ablate(context, model, &old, text, drop, NULL),
-                     COLLAGE_ERROR_ARGUMENT);
-    assert_int_equal(collage_ablate(context, model, &many, text, drop, NULL),
-                     COLLAGE_ERROR_ARGUMENT);
-    assert_int_equal(collage_ablate(context, model, &unknown, text, drop, NULL),
-                     COLLAGE_ERROR_ARGUMENT);
-    assert_int_equal(collage_ablate(context, model, NULL, COLLAGE_FORMAT_SVG, drop, NULL),
-                     COLLAGE_ERROR_ARGUMENT);
-}
-
 struct collected {
     char bytes[1 << 16];
     size_t count;
@@ -573,7 +542,6 @@ int main(void)
         cmocka_unit_test(test_sessions_run_in_several_threads),
         cmocka_unit_test(test_optimising_can_be_interrupted),
         cmocka_unit_test(test_measuring_can_be_ended_early),
-        cmocka_unit_test(test_ablation_checks_its_arguments),
         cmocka_unit_test(test_second_run_measures_nothing),
         cmocka_unit_test(test_a_damaged_cost_store_is_reported),
         cmocka_unit_test(test_bad_arguments_have_messages),
