@@ -478,10 +478,11 @@ static void bind(const struct program *program, struct program_slots *slots,
                  float (*same)[PROGRAM_LANES])
 {
     int64_t coordinates[PROGRAM_AXES], rest = row;
-    for (int32_t k = program->outer - 1; k >= 0; k--) {
+    for (int32_t k = program->outer - 1; k > 0; k--) { /* divisions are dear: none for one axis */
         coordinates[k] = rest % program->dims[k];
         rest /= program->dims[k];
     }
+    coordinates[0] = rest;
     for (uint32_t l = 0; l < program->leaf_count; l++) {
         const struct program_leaf *leaf = &program->leaves[l];
         int64_t offset = leaf->mode == PROGRAM_STREAM ? at : 0;
@@ -522,7 +523,11 @@ void program_run(const struct program *program, const struct program_kernels *ke
         slots.from[PROGRAM_LEAVES + k] = registers[k];
     }
     for (int64_t unit = begin; unit < end; unit++) {
-        int64_t row = unit / program->tiles, at = unit % program->tiles * PROGRAM_TILE;
+        int64_t row = unit, at = 0;
+        if (program->tiles > 1) {
+            row = unit / program->tiles;
+            at = unit % program->tiles * PROGRAM_TILE;
+        }
         int64_t count = program->inner - at < PROGRAM_TILE ? program->inner - at : PROGRAM_TILE;
         bind(program, &slots, bases, outputs, row, at, same);
         kernels->tile(program, &slots, count);

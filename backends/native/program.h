@@ -24,7 +24,7 @@
     ROW(EXP, vec_exp(x))                                                                           \
     ROW(LOG, vec_log(x))                                                                           \
     ROW(RELU, vec_at_least(x, vec_set(0.0f)))                                                      \
-    ROW(LEAKY_RELU, vec_select(x < 0.0f, x * p, x))                                                \
+    ROW(LEAKY_RELU, vec_if_less(x, vec_set(0.0f), x *p, x))                                        \
     ROW(CLIP, vec_at_most(vec_at_least(x, vec_set(p)), vec_set(q)))                                \
     ROW(SIGMOID, vec_sigmoid(x))                                                                   \
     ROW(TANH, vec_tanh(x))                                                                         \
@@ -34,7 +34,7 @@
     ROW(GELU, vec_gelu(x))                                                                         \
     ROW(GELU_TANH, vec_gelu_tanh(x))                                                               \
     ROW(ERF, vec_erf(x))                                                                           \
-    ROW(ELU, vec_select(x < 0.0f, (vec_exp(x) - 1.0f) * p, x))                                     \
+    ROW(ELU, vec_if_less(x, vec_set(0.0f), (vec_exp(x) - 1.0f) * p, x))                            \
     ROW(SQUARE, x *x)                                                                              \
     ROW(CUBE, x *x *x)                                                                             \
     ROW(ROOT, vec_select(x == -INFINITY, -x, vec_sqrt(x + 0.0f)))                                  \

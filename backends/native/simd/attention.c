@@ -97,25 +97,20 @@ static void apply_steps(const struct work *w, float *scores, int64_t query, int6
         scores[k] = -INFINITY;
 }
 
-/* The larger; NaN if there is one. */
-INLINE vec larger(vec best, vec x)
-{
-    return vec_select(((x > best) | (x != x)) & ~(best != best), x, best);
-}
-
+/* The largest of the scores and `found`. NaN may be lost: it comes back with the weights. */
 static float largest(const float *scores, int64_t count, float found)
 {
-    vec best = vec_set(found);
+    vec best = vec_set(found), other = best;
     int64_t k = 0;
-    for (; k + LANES <= count; k += LANES)
-        best = larger(best, vec_load(scores + k));
-    float lanes[LANES];
-    vec_store(lanes, best);
-    for (int lane = 0; lane < LANES; lane++)
-        found = found != found || found > lanes[lane] ? found : lanes[lane];
-    for (; k < count; k++)
-        found = found != found || found > scores[k] ? found : scores[k];
-    return found;
+    for (; k + 2 * LANES <= count; k += 2 * LANES) {
+        best = vec_max(best, vec_load(scores + k));
+        other = vec_max(other, vec_load(scores + k + LANES));
+    }
+    for (; k < count; k += LANES) {
+        ivec there = vec_lane_numbers() < (int32_t)(count - k < LANES ? count - k : LANES);
+        best = vec_max(best, vec_select(there, load(scores + k, count - k), best));
+    }
+    return vec_largest(vec_max(best, other));
 }
 
 /* Scores become weights; the sum of them. */

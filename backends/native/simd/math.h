@@ -14,18 +14,25 @@ INLINE vec vec_power_of_two(ivec n)
     return (vec)((n + 127) << 23);
 }
 
+/* p * 2^n for whole n from -150 to 129. */
+INLINE vec vec_scale(vec p, vec n)
+{
+#ifdef __AVX512F__
+    return (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+    /* In two factors, so that denormals and 2^128 come out. */
+    ivec whole = __builtin_convertvector(n, ivec), half = whole >> 1;
+    return p * vec_power_of_two(half) * vec_power_of_two(whole - half);
+#endif
+}
+
+/* NaN needs no care: it is in r and stays in the polynomial. */
 INLINE vec vec_exp(vec x)
 {
-    /* x = n log 2 + r, |r| <= log 2 / 2; 2^n in two factors, so that denormals and 2^128 come out.
-     */
-    const vec low = vec_set(-104.0f), high = vec_set(89.0f);
-    ivec is_nan = x != x;
-    vec clamped = vec_at_most(vec_at_least(x, low), high);
-    clamped = vec_select(is_nan, vec_set(0.0f), clamped);
-    vec scaled = clamped * 1.44269504088896341f;
+    /* x = n log 2 + r, |r| <= log 2 / 2 */
+    vec clamped = vec_at_most(vec_at_least(x, vec_set(-104.0f)), vec_set(89.0f));
     vec magic = vec_set(12582912.0f); /* 1.5 * 2^23: adding it rounds to whole numbers */
-    vec whole = (scaled + magic) - magic;
-    ivec n = __builtin_convertvector(whole, ivec);
+    vec whole = (clamped * 1.44269504088896341f + magic) - magic;
     vec r = clamped - whole * 0.693145751953125f;
     r = r - whole * 1.42860682030941723212e-6f;
     vec p = vec_set(1.9875691500e-4f);
@@ -35,9 +42,7 @@ INLINE vec vec_exp(vec x)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    ivec half = n >> 1;
-    vec y = p * vec_power_of_two(half) * vec_power_of_two(n - half);
-    return vec_select(is_nan, x, y);
+    return vec_scale(p, whole);
 }
 
 INLINE vec vec_log(vec x)
@@ -65,77 +70,81 @@ INLINE vec vec_log(vec x)
     return vec_select((x == INFINITY) | (x != x), x, result);
 }
 
+/* 1 / (1 + exp(x)). */
+INLINE vec vec_logistic(vec x)
+{
+#ifdef __AVX512F__
+    /* An estimate and a step of Newton's: a division takes 16 cycles. What is beyond 87 is 0. */
+    __mmask16 high = _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(87.0f), _CMP_GT_OQ);
+    vec d = 1.0f + vec_exp(vec_at_most(x, vec_set(87.0f)));
+    vec y = (vec)_mm512_rcp14_ps((__m512)d);
+    y = y + y * (1.0f - d * y);
+    return (vec)_mm512_mask_blend_ps(high, (__m512)y, _mm512_setzero_ps());
+#else
+    return 1.0f / (1.0f + vec_exp(x));
+#endif
+}
+
 INLINE vec vec_sigmoid(vec x)
 {
-    return 1.0f / (1.0f + vec_exp(-x));
+    return vec_logistic(-x);
+}
+
+/* The magnitude of `a`, the sign of `b`. */
+INLINE vec vec_copy_sign(vec a, vec b)
+{
+    const ivec sign = ivec_set(INT32_MIN);
+    return (vec)(((ivec)a & ~sign) | ((ivec)b & sign));
 }
 
 INLINE vec vec_tanh(vec x)
 {
-    /* Small x: a rational function in x (accurate near 0); else 1 - 2 / (exp(2|x|) + 1). */
-    vec a = vec_select(x < 0.0f, -x, x);
-    vec s = x * x;
+    /* Small x: an odd polynomial (accurate near 0); else 1 - 2 / (exp(2|x|) + 1). */
+    vec a = vec_abs(x), s = x * x;
     vec p = vec_set(-5.70498872745e-3f);
     p = p * s + 2.06390887954e-2f;
     p = p * s - 5.37397155531e-2f;
     p = p * s + 1.33314422036e-1f;
     p = p * s - 3.33332819422e-1f;
     vec small = p * s * x + x;
-    vec large = 1.0f - 2.0f / (vec_exp(a + a) + 1.0f);
-    large = vec_select(x < 0.0f, -large, large);
-    return vec_select(a < 0.625f, small, large);
+    vec large = vec_copy_sign(1.0f - 2.0f * vec_logistic(a + a), x);
+    return vec_if_less(a, vec_set(0.625f), small, large);
 }
 
-/* Absolute error below 2e-7 (Abramowitz and Stegun 7.1.26 is too coarse; near 0 a series is used).
+/* After N. Juffa: |x| small, an odd polynomial; else 1 - exp of a polynomial, without a division.
  */
 INLINE vec vec_erf(vec x)
 {
-    vec a = vec_select(x < 0.0f, -x, x);
-    vec s = x * x;
-    /* |x| < 1: odd series of degree 13, fitted. */
-    vec p = vec_set(7.853861353153693e-5f);
-    p = p * s - 8.010193625184903e-4f;
-    p = p * s + 5.188327685732524e-3f;
-    p = p * s - 2.685381193529856e-2f;
-    p = p * s + 1.128358514861418e-1f;
-    p = p * s - 3.761262582423300e-1f;
-    p = p * s + 1.128379165726710e+0f;
-    vec small = x * p;
-    /* |x| >= 1: 1 - exp(-x^2) * (1 / x) * P(1 / x^2), as in Cephes. */
-    vec q = 1.0f / vec_select(a < 1.0f, vec_set(1.0f), a);
-    vec z = q * q;
-    vec b = vec_set(2.326819970068386e-2f); /* for |x| < 2 */
-    b = b * z - 1.387039388740657e-1f;
-    b = b * z + 3.687424674597105e-1f;
-    b = b * z - 5.824733027278666e-1f;
-    b = b * z + 6.210004621745983e-1f;
-    b = b * z - 4.944515323274145e-1f;
-    b = b * z + 3.404879937665872e-1f;
-    b = b * z - 2.741127028184656e-1f;
-    b = b * z + 5.638259427386472e-1f;
-    vec c = vec_set(-1.047766399936249e+1f); /* for |x| >= 2 */
-    c = c * z + 1.297719955372516e+1f;
-    c = c * z - 7.495518717768503e+0f;
-    c = c * z + 2.921019019210786e+0f;
-    c = c * z - 1.015265279202700e+0f;
-    c = c * z + 4.218463358204948e-1f;
-    c = c * z - 2.820767439740514e-1f;
-    c = c * z + 5.641895067754075e-1f;
-    vec tail = vec_exp(-s) * q * vec_select(a < 2.0f, b, c);
-    vec large = 1.0f - tail;
-    large = vec_select(x < 0.0f, -large, large);
-    return vec_select(a < 1.0f, small, vec_select(x != x, x, large));
+    vec a = vec_abs(x), s = x * x;
+    vec p = vec_set(-5.96761703e-4f);
+    p = p * s + 4.99119423e-3f;
+    p = p * s - 2.67681349e-2f;
+    p = p * s + 1.12819925e-1f;
+    p = p * s - 3.76125336e-1f;
+    p = p * s + 1.28379166e-1f;
+    vec small = p * x + x;
+    vec t = vec_at_most(a, vec_set(4.0f)), u = t * t; /* erf(4) is 1 */
+    vec q = t * -1.72853470e-5f + 3.83197126e-4f;
+    vec h = t * -3.88396438e-3f + 2.42546219e-2f;
+    q = q * u + h;
+    q = q * t - 1.06777877e-1f;
+    q = q * t - 6.34846687e-1f;
+    q = q * t - 1.28717512e-1f;
+    q = q * t - t;
+    vec large = vec_copy_sign(1.0f - vec_exp(q), x);
+    return vec_if_less(a, vec_set(0.927734375f), small, large);
 }
 
 INLINE vec vec_gelu(vec x)
 {
-    return 0.5f * x * (1.0f + vec_erf(x * 0.70710678118654752f));
+    vec half = 0.5f * x;
+    return half * vec_erf(x * 0.70710678118654752f) + half;
 }
 
+/* (1 + tanh(u)) / 2 is 1 / (1 + exp(-2u)). */
 INLINE vec vec_gelu_tanh(vec x)
 {
-    vec inner = 0.79788456080286536f * (x + 0.044715f * x * x * x);
-    return 0.5f * x * (1.0f + vec_tanh(inner));
+    return x * vec_logistic(x * (-1.5957691216057308f - 0.071354816272600f * x * x));
 }
 
 #endif

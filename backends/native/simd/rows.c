@@ -24,17 +24,7 @@ INLINE void store(float *to, vec v, int64_t part)
 
 /* ---- softmax ---- */
 
-/* The larger; NaN if there is one. */
-INLINE vec larger(vec best, vec x)
-{
-    return vec_select(((x > best) | (x != x)) & ~(best != best), x, best);
-}
-
-static float larger_of_two(float a, float b)
-{
-    return a != a || a > b ? a : b;
-}
-
+/* The largest of a row. NaN may be lost: it comes back with the exponentials. */
 static float largest(const float *row, int64_t count)
 {
     vec best[4];
@@ -43,18 +33,16 @@ static float largest(const float *row, int64_t count)
     int64_t k = 0;
     for (; k + 4 * LANES <= count; k += 4 * LANES) {
         for (int u = 0; u < 4; u++)
-            best[u] = larger(best[u], vec_load(row + k + u * LANES));
+            best[u] = vec_max(best[u], vec_load(row + k + u * LANES));
     }
     for (; k + LANES <= count; k += LANES)
-        best[0] = larger(best[0], vec_load(row + k));
-    best[0] = larger(larger(best[0], best[1]), larger(best[2], best[3]));
-    float lanes[LANES], found = -INFINITY;
-    vec_store(lanes, best[0]);
-    for (int lane = 0; lane < LANES; lane++)
-        found = larger_of_two(found, lanes[lane]);
-    for (; k < count; k++)
-        found = larger_of_two(found, row[k]);
-    return found;
+        best[0] = vec_max(best[0], vec_load(row + k));
+    if (k < count) {
+        vec rest = vec_load_part(row + k, count - k);
+        ivec there = vec_lane_numbers() < (int32_t)(count - k);
+        best[1] = vec_max(best[1], vec_select(there, rest, vec_set(-INFINITY)));
+    }
+    return vec_largest(vec_max(vec_max(best[0], best[1]), vec_max(best[2], best[3])));
 }
 
 /* exp(row - top) into `to`, unless it is NULL; their sum. */
@@ -108,7 +96,7 @@ static void column_block(float *to, const float *from, int64_t count, int64_t st
     }
     for (int64_t r = 0; r < count; r++) {
         for (int u = 0; u * LANES < part; u++)
-            top[u] = larger(top[u], load(from + r * stride + u * LANES, part - u * LANES));
+            top[u] = vec_max(top[u], load(from + r * stride + u * LANES, part - u * LANES));
     }
     for (int64_t r = 0; r < count; r++) {
         for (int u = 0; u * LANES < part; u++) {

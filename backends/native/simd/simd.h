@@ -69,15 +69,52 @@ INLINE vec vec_select(ivec mask, vec a, vec b)
     return (vec)((mask & (ivec)a) | (~mask & (ivec)b));
 }
 
+/* a < b ? x : y in each lane. */
+INLINE vec vec_if_less(vec a, vec b, vec x, vec y)
+{
+#ifdef __AVX512F__
+    __mmask16 less = _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ);
+    return (vec)_mm512_mask_blend_ps(less, (__m512)y, (__m512)x);
+#elif defined __AVX2__
+    __m256 less = _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ);
+    return (vec)_mm256_blendv_ps((__m256)y, (__m256)x, less);
+#else
+    return vec_select(a < b, x, y);
+#endif
+}
+
+/* The larger and the smaller; if one is NaN, the second. */
+INLINE vec vec_max(vec a, vec b)
+{
+#ifdef __AVX512F__
+    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined __AVX2__
+    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return vec_select(a > b, a, b);
+#endif
+}
+
+INLINE vec vec_min(vec a, vec b)
+{
+#ifdef __AVX512F__
+    return (vec)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined __AVX2__
+    return (vec)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+    return vec_select(a < b, a, b);
+#endif
+}
+
 /* NaN in `v` stays NaN. */
 INLINE vec vec_at_least(vec v, vec low)
 {
-    return vec_select(v < low, low, v);
+    return vec_max(low, v);
 }
 
 INLINE vec vec_at_most(vec v, vec high)
 {
-    return vec_select(v > high, high, v);
+    return vec_min(high, v);
 }
 
 /* The first `count` lanes (0 to LANES), zeros behind them. */
@@ -135,6 +172,14 @@ INLINE vec vec_sqrt(vec v)
 
 INLINE float vec_sum(vec v)
 {
+#ifdef __AVX512F__
+    return _mm512_reduce_add_ps((__m512)v);
+#elif defined __AVX2__
+    __m128 half =
+        _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+    half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+#else
     float lanes[LANES];
     vec_store(lanes, v);
     for (int step = LANES / 2; step; step /= 2) {
@@ -142,6 +187,27 @@ INLINE float vec_sum(vec v)
             lanes[k] += lanes[k + step];
     }
     return lanes[0];
+#endif
+}
+
+/* The largest element; any of them if one is NaN. */
+INLINE float vec_largest(vec v)
+{
+#ifdef __AVX512F__
+    return _mm512_reduce_max_ps((__m512)v);
+#elif defined __AVX2__
+    __m128 half =
+        _mm_max_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+    half = _mm_max_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
+#else
+    float lanes[LANES], found;
+    vec_store(lanes, v);
+    found = lanes[0];
+    for (int k = 1; k < LANES; k++)
+        found = lanes[k] > found ? lanes[k] : found;
+    return found;
+#endif
 }
 
 #endif
