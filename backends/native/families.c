@@ -3,9 +3,9 @@
 #include "family.h"
 
 /* A file each; a row here, and a pattern in native.c. */
-extern const struct family softmax_family;
+extern const struct family softmax_family, winograd_family;
 
-const struct family *const families[] = { &softmax_family };
+const struct family *const families[] = { &softmax_family, &winograd_family };
 const size_t family_count = sizeof families / sizeof families[0];
 
 struct operand operand_of(const collage_subgraph *subgraph, uint32_t value)
