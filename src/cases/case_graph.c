@@ -32,6 +32,7 @@ const struct operator_case operator_cases[] = {
 #define LARGE(name, text) { name, text, true },
 #include "cases/cases.def"
 #include "cases/control.def"
+#include "cases/convolutions.def"
 #include "cases/layers.def"
 #include "cases/rows.def"
 #include "cases/traps.def"

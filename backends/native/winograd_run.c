@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * winograd_run.c: blocks of tiles, one after the other: input transform, products, output
+ * transform. With many tiles each thread has blocks of its own; with few, all threads share the
+ * transformed tiles of a block and each makes other output channels.
+ */
+#include "winograd.h"
+
+#include <unistd.h>
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t parts(int64_t count, int64_t size)
+{
+    return (count + size - 1) / size;
+}
+
+static int64_t tile_count(const struct winograd_shape *shape)
+{
+    return shape->batch * shape->tile_rows * shape->tile_columns;
+}
+
+/* Input planes that a block of `planes` output planes reads. */
+static int64_t input_planes(const struct winograd_shape *shape, int64_t planes)
+{
+    return smaller(planes + shape->taps - 1, shape->depth);
+}
+
+/* ---- blocking ---- */
+
+static int64_t l2_floats(void)
+{
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    int64_t known = bytes > 0 ? bytes : 512 * 1024;
+    return larger(256 * 1024, smaller(known, 2048 * 1024)) / (int64_t)sizeof(float);
+}
+
+/* Floats between elements: an odd number of cache lines, so that they do not meet in the sets of
+ * the caches. */
+static int64_t spread(int64_t floats)
+{
+    return (floats + 15) / 16 * 16 + (floats / 16 % 2 ? 0 : 16);
+}
+
+void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t threads)
+{
+    const struct winograd_shape *shape = &winograd->shape;
+    struct winograd_blocking *blocking = &winograd->blocking;
+    const int64_t piece = winograd->kernels->piece_tiles, tiles = tile_count(shape);
+    const int64_t cache = l2_floats();
+    blocking->planes = smaller(shape->out_depth, 4);
+    int64_t planes = input_planes(shape, blocking->planes);
+    int64_t per_tile = shape->elements * planes * shape->in_blocks * lanes;
+    /* Half of the cache for transformed tiles, but enough of them for each panel of weights. */
+    int64_t wanted = larger(cache / 2 / per_tile, parts(28, blocking->planes));
+    wanted = smaller(larger(wanted / piece, 1) * piece, tiles);
+    int64_t groups = parts(shape->out_depth, blocking->planes);
+    blocking->shared = threads > 1 && parts(tiles, wanted) * groups < threads &&
+                       parts(shape->out_blocks, WINOGRAD_PANEL) >= threads;
+    int64_t blocks = parts(tiles, wanted);
+    if (!blocking->shared && groups < threads)
+        blocks = smaller(parts(blocks, threads) * threads, tiles);
+    blocking->tiles = parts(tiles, blocks);
+    blocking->tile_stride = spread(blocking->tiles * shape->in_blocks * lanes);
+    blocking->tile_floats = spread(planes * shape->elements * blocking->tile_stride);
+    int64_t results = shape->elements * blocking->tiles * blocking->planes * lanes;
+    blocking->channels = larger(cache / 4 / results / WINOGRAD_PANEL, 1) * WINOGRAD_PANEL;
+    blocking->channels = smaller(blocking->channels, shape->out_blocks);
+    blocking->result_stride =
+        spread(blocking->tiles * blocking->planes * blocking->channels * lanes);
+    blocking->result_floats = spread(shape->elements * blocking->result_stride);
+}
+
+uint64_t winograd_scratch_bytes(const struct winograd *winograd, int32_t threads)
+{
+    const struct winograd_blocking *blocking = &winograd->blocking;
+    int64_t shares = blocking->shared ? 1 : threads;
+    return (uint64_t)(blocking->tile_floats * shares + blocking->result_floats * threads) *
+           sizeof(float);
+}
+
+/* ---- one block ---- */
+
+struct job {
+    const struct winograd *winograd;
+    int64_t lanes;
+    const float *from;
+    float *to;
+    const void *const *inputs;
+    float *scratch;
+    int32_t threads; /* that the scratch is made for */
+};
+
+struct block {
+    int64_t first, count;        /* tiles */
+    int64_t plane, planes;       /* output planes */
+    int64_t in_first, in_planes; /* input planes */
+    float *tiles, *results;
+};
+
+static struct block block_of(const struct job *job, int64_t index, int32_t thread)
+{
+    const struct winograd_shape *shape = &job->winograd->shape;
+    const struct winograd_blocking *blocking = &job->winograd->blocking;
+    const int64_t tiles = tile_count(shape);
+    int64_t across = parts(tiles, blocking->tiles);
+    struct block block;
+    block.first = winograd_piece(tiles, index % across, across);
+    block.count = winograd_piece(tiles, index % across + 1, across) - block.first;
+    block.plane = index / across * blocking->planes;
+    block.planes = smaller(blocking->planes, shape->out_depth - block.plane);
+    int64_t end =
+        smaller(block.plane + block.planes - 1 - shape->pad_front + shape->taps, shape->depth);
+    block.in_first = larger(block.plane - shape->pad_front, 0);
+    block.in_planes = larger(end - block.in_first, 0);
+    int64_t shares = blocking->shared ? 1 : job->threads;
+    block.tiles = job->scratch + (blocking->shared ? 0 : thread) * blocking->tile_floats;
+    block.results =
+        job->scratch + shares * blocking->tile_floats + thread * blocking->result_floats;
+    return block;
+}
+
+static int64_t block_count(const struct winograd *winograd)
+{
+    return parts(tile_count(&winograd->shape), winograd->blocking.tiles) *
+           parts(winograd->shape.out_depth, winograd->blocking.planes);
+}
+
+/* Input transform of channel blocks begin ... end - 1. */
+static void transform_input(const struct job *job, const struct block *block, int64_t begin,
+                            int64_t end)
+{
+    const struct winograd *winograd = job->winograd;
+    const struct winograd_shape *shape = &winograd->shape;
+    const int64_t stride = winograd->blocking.tile_stride;
+    for (int64_t p = 0; p < block->in_planes; p++) {
+        struct winograd_tiles tiles = { block->first, block->count, block->in_first + p, stride };
+        winograd->kernels->input(shape, job->from, block->tiles + p * shape->elements * stride,
+                                 &tiles, begin, end);
+    }
+}
+
+/* The products of one element, one output plane and one panel, for all tiles. */
+static void multiply_panel(const struct job *job, const struct block *block, int64_t element,
+                           int64_t plane, int64_t channel, const float *weights, float *results)
+{
+    const struct winograd *winograd = job->winograd;
+    const struct winograd_shape *shape = &winograd->shape;
+    const struct winograd_blocking *blocking = &winograd->blocking;
+    const int64_t vectors = smaller(shape->out_blocks - channel, WINOGRAD_PANEL);
+    const int64_t tap_floats = shape->in_channels * vectors * job->lanes;
+    const int64_t plane_floats = shape->elements * blocking->tile_stride;
+    int64_t top = plane - shape->pad_front; /* the input plane of tap 0 */
+    int64_t begin = larger(0, -top), end = smaller(shape->taps, shape->depth - top);
+    const float *tiles = block->tiles + element * blocking->tile_stride;
+    struct winograd_product product = {
+        .weights = weights + (element * shape->taps + begin) * tap_floats,
+        .tile_tap_stride = plane_floats,
+        .weight_tap_stride = tap_floats,
+        .taps = larger(end - begin, 0),
+        .channels = shape->in_channels,
+        .result_stride = block->count * block->planes * job->lanes,
+    };
+    if (product.taps > 0)
+        tiles += (top + begin - block->in_first) * plane_floats;
+    int64_t pieces = parts(block->count, winograd->kernels->piece_tiles);
+    for (int64_t p = 0; p < pieces; p++) {
+        int64_t first = winograd_piece(block->count, p, pieces);
+        int64_t count = winograd_piece(block->count, p + 1, pieces) - first;
+        product.tiles = tiles + first * shape->in_blocks * job->lanes;
+        product.results = results + first * job->lanes;
+        winograd->kernels->multiply(count, vectors)(&product);
+    }
+}
+
+/* Products and output transform of the output channel blocks begin ... end - 1. */
+static void make_channels(const struct job *job, const struct block *block, int64_t begin,
+                          int64_t end)
+{
+    const struct winograd *winograd = job->winograd;
+    const struct winograd_shape *shape = &winograd->shape;
+    const int64_t stride = winograd->blocking.result_stride;
+    const int64_t plane_floats = block->count * job->lanes;
+    const int64_t vector_floats = plane_floats * block->planes;
+    const int64_t block_floats = shape->elements * shape->taps * shape->in_channels * job->lanes;
+    for (int64_t element = 0; element < shape->elements; element++) {
+        for (int64_t k = begin; k < end; k += WINOGRAD_PANEL) {
+            for (int64_t p = 0; p < block->planes; p++)
+                multiply_panel(job, block, element, block->plane + p, k,
+                               winograd->weights + k * block_floats,
+                               block->results + element * stride + (k - begin) * vector_floats +
+                                   p * plane_floats);
+        }
+    }
+    for (int64_t k = begin; k < end; k++) {
+        for (int64_t p = 0; p < block->planes; p++) {
+            struct winograd_tiles tiles = { block->first, block->count, block->plane + p, stride };
+            winograd->kernels->output(
+                shape, block->results + (k - begin) * vector_floats + p * plane_floats, job->to,
+                &tiles, k, &winograd->epilogue, job->inputs);
+        }
+    }
+}
+
+static void make_all_channels(const struct job *job, const struct block *block, int64_t begin,
+                              int64_t end)
+{
+    for (int64_t k = begin; k < end; k += job->winograd->blocking.channels)
+        make_channels(job, block, k, smaller(k + job->winograd->blocking.channels, end));
+}
+
+/* ---- threads ---- */
+
+static void own_blocks(void *context, int32_t thread, int32_t threads)
+{
+    const struct job *job = context;
+    const struct winograd_shape *shape = &job->winograd->shape;
+    int64_t begin, end;
+    pool_share(block_count(job->winograd), thread, threads, &begin, &end);
+    for (int64_t b = begin; b < end; b++) {
+        struct block block = block_of(job, b, thread);
+        transform_input(job, &block, 0, shape->in_blocks);
+        make_all_channels(job, &block, 0, shape->out_blocks);
+    }
+}
+
+struct shared_job {
+    struct job job;
+    int64_t block;
+};
+
+static void shared_input(void *context, int32_t thread, int32_t threads)
+{
+    const struct shared_job *shared = context;
+    struct block block = block_of(&shared->job, shared->block, thread);
+    int64_t begin, end;
+    pool_share(shared->job.winograd->shape.in_blocks, thread, threads, &begin, &end);
+    transform_input(&shared->job, &block, begin, end);
+}
+
+static void shared_channels(void *context, int32_t thread, int32_t threads)
+{
+    const struct shared_job *shared = context;
+    const int64_t out_blocks = shared->job.winograd->shape.out_blocks;
+    struct block block = block_of(&shared->job, shared->block, thread);
+    int64_t begin, end;
+    pool_share(parts(out_blocks, WINOGRAD_PANEL), thread, threads, &begin, &end);
+    make_all_channels(&shared->job, &block, begin * WINOGRAD_PANEL,
+                      smaller(end * WINOGRAD_PANEL, out_blocks));
+}
+
+void winograd_run(const collage_kernel *kernel, const void *const *inputs, void *const *outputs,
+                  void *scratch)
+{
+    const struct winograd *winograd = kernel->state;
+    const struct pool *pool = &kernel->backend->pool;
+    struct shared_job shared = { .job = { .winograd = winograd,
+                                          .lanes = isa_lanes(kernel->isa),
+                                          .from = inputs[winograd->input],
+                                          .to = outputs[0],
+                                          .inputs = inputs,
+                                          .scratch = scratch,
+                                          .threads = kernel->threads } };
+    if (!winograd->blocking.shared) {
+        pool_run(pool, kernel->threads, own_blocks, &shared.job);
+        return;
+    }
+    for (; shared.block < block_count(winograd); shared.block++) {
+        pool_run(pool, kernel->threads, shared_input, &shared);
+        pool_run(pool, kernel->threads, shared_channels, &shared);
+    }
+}
