@@ -204,15 +204,3 @@ void epilogue_free(struct epilogue *epilogue)
     free(epilogue->channels);
     epilogue->channels = NULL;
 }
-
-uint32_t epilogue_tensor_inputs(const struct epilogue *epilogue)
-{
-    uint32_t inputs = 0;
-    for (uint32_t k = 0; k < epilogue->count; k++) {
-        const struct epilogue_step *step = &epilogue->steps[k];
-        if ((step->op == EPILOGUE_ADD_TENSOR || step->op == EPILOGUE_MUL_TENSOR) &&
-            step->input < 32)
-            inputs |= 1u << step->input;
-    }
-    return inputs;
-}

@@ -60,6 +60,16 @@ void epilogue_free(struct epilogue *epilogue);
 
 /* Which of the sub-graph's inputs are tensors of the epilogue, a bit each (inputs from 32 on are
  * left out: refuse such sub-graphs): they lie in the output's layout. */
-uint32_t epilogue_tensor_inputs(const struct epilogue *epilogue);
+static inline uint32_t epilogue_tensor_inputs(const struct epilogue *epilogue)
+{
+    uint32_t inputs = 0;
+    for (uint32_t k = 0; k < epilogue->count; k++) {
+        const struct epilogue_step *step = &epilogue->steps[k];
+        if ((step->op == EPILOGUE_ADD_TENSOR || step->op == EPILOGUE_MUL_TENSOR) &&
+            step->input < 32)
+            inputs |= 1u << step->input;
+    }
+    return inputs;
+}
 
 #endif
