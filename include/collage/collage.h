@@ -522,8 +522,8 @@ typedef struct collage_costs_filter {
     bool uninstalled;
 } collage_costs_filter;
 
-/* Writes the costs that fit (filter NULL: all) as a table, a line each. *count: how many. Since
- * 0.1. */
+/* Writes the costs that fit (filter NULL: all) as a table, a line each, and the machines that they
+ * are of. *count: how many. Since 0.1. */
 COLLAGE_API collage_status collage_costs_list(collage_context *context,
                                               const collage_costs_filter *filter,
                                               collage_write_fn write, void *user, uint64_t *count);

@@ -130,8 +130,6 @@ static const char *kind_name(enum pattern_entry_kind kind)
 
 static void print_entry(const struct pattern_entry *entry, struct text *text)
 {
-    char target[64];
-    pattern_entry_print_target(entry, target, sizeof target);
     text_format(text, "%s %s: ", kind_name(entry->kind), entry->name);
     if (entry->kind == ENTRY_PATTERN)
         text_format(text, "%u operators, forms: %u", entry->forms[0].node_count, entry->form_count);
@@ -140,7 +138,9 @@ static void print_entry(const struct pattern_entry *entry, struct text *text)
                     entry->rule.pair_count, entry->rule.nodes);
     else
         text_string(text, "a chain");
-    text_format(text, "; target: %s; backends:", target);
+    text_string(text, "; target: ");
+    pattern_entry_print_target(entry, text);
+    text_string(text, "; backends:");
     for (uint32_t k = 0; k < entry->backend_count; k++)
         text_format(text, " %s", entry->backends[k]);
     text_string(text, "\n");

@@ -62,6 +62,8 @@ struct candidate_set {
      * candidate_set_enumerate, borrowed. */
     struct pattern_file *const *files;
     size_t file_count;
+    /* The machine, for entries that are for some machines only; as the files; NULL: not known. */
+    const char *device, *fingerprint;
 };
 
 collage_status candidate_set_create(const struct graph *graph, struct registry *registry,
