@@ -28,7 +28,8 @@ static void print_help(void)
           "version.\n\n"
           "Exit status: 0 success, 1 a wrong result, 2 bad usage or bad input, 3 another failure.\n"
           "Environment: COLLAGE_CACHE (folder of the measured costs), COLLAGE_PLUGINS (folders of "
-          "the\nbackends, separated by ':'), COLLAGE_WORKER (the measuring program).\n",
+          "the\nbackends, separated by ':'), COLLAGE_REGISTRY (file of what is registered), "
+          "COLLAGE_WORKER\n(the measuring program).\n",
           stdout);
 }
 

@@ -61,7 +61,8 @@ if(plugins)
     install(TARGETS ${plugins} LIBRARY DESTINATION ${plugins_dir})
 endif()
 
-install(FILES include/collage/collage.h include/collage/backend.h DESTINATION ${headers_dir})
+install(FILES include/collage/collage.h include/collage/registration.h include/collage/backend.h
+    DESTINATION ${headers_dir})
 install(FILES ${COLLAGE_DLPACK_INCLUDE}/dlpack/dlpack.h DESTINATION ${dlpack_dir}/dlpack)
 
 install(EXPORT collage FILE collageConfig.cmake NAMESPACE collage:: DESTINATION ${package_dir})

@@ -116,16 +116,20 @@ typedef bool (*collage_progress_fn)(void *user, const collage_progress *progress
 
 typedef struct collage_context_options {
     size_t struct_size;
-    const char *cache_directory; /* NULL: $COLLAGE_CACHE, else $XDG_CACHE_HOME/collage, else
-                                    ~/.cache/collage */
-    const char
-        *plugin_directory;      /* ':'-separated; NULL: $COLLAGE_PLUGINS, else beside the library */
-    const char *worker_program; /* NULL: $COLLAGE_WORKER, else beside the library */
-    collage_log_fn log;         /* NULL: silent */
+    const char *cache_directory;  /* NULL: $COLLAGE_CACHE, else $XDG_CACHE_HOME/collage, else
+                                     ~/.cache/collage */
+    const char *plugin_directory; /* a list, separated by ':', of folders, plugins, and "!name" for
+                                     what shall be off (docs/backends.md); NULL: $COLLAGE_PLUGINS,
+                                     else the folder beside the library */
+    const char *worker_program;   /* NULL: $COLLAGE_WORKER, else beside the library */
+    collage_log_fn log;           /* NULL: silent */
     collage_progress_fn progress; /* NULL: none */
     void *user;                   /* handed to log and progress */
     bool trust;                   /* code objects beside a plan are taken from any folder: see
                                      collage_plan_load */
+    /* Appended later: a struct that ends here is taken, too. */
+    const char *registry_file; /* what is registered for all contexts: NULL: $COLLAGE_REGISTRY, else
+                                  "registry" in the cache directory; "": nothing */
 } collage_context_options;
 
 COLLAGE_API const char *collage_version(void);
@@ -224,6 +228,9 @@ typedef struct collage_backend_info {
     const char *version; /* of the library; "" if it is not available */
     const char *file;    /* the plugin; "" if built in */
     const char *problem; /* why it is not available; "" if it is */
+    /* Appended later: filled if struct_size holds them. */
+    const char *origin; /* "built in", "folder" (of plugins), "added" or "registered" */
+    size_t patterns;    /* patterns, chains and rules that it gives itself */
 } collage_backend_info;
 
 COLLAGE_API size_t collage_backend_count(const collage_context *context);
@@ -525,8 +532,8 @@ typedef struct collage_costs_filter {
     bool uninstalled;
 } collage_costs_filter;
 
-/* Writes the costs that fit (filter NULL: all) as a table, a line each. *count: how many. Since
- * 0.1. */
+/* Writes the costs that fit (filter NULL: all) as a table, a line each, and the machines that they
+ * are of. *count: how many. Since 0.1. */
 COLLAGE_API collage_status collage_costs_list(collage_context *context,
                                               const collage_costs_filter *filter,
                                               collage_write_fn write, void *user, uint64_t *count);
@@ -536,25 +543,10 @@ COLLAGE_API collage_status collage_costs_prune(collage_context *context,
                                                const collage_costs_filter *filter,
                                                uint64_t *removed, uint64_t *left);
 
-/*
- * Reads a file of patterns and rules (docs/patterns.md) and writes a line for each of its entries:
- * kind, name, backends, target, size. COLLAGE_ERROR_FORMAT names file, line and column, and what
- * was expected. Since 0.1.
- */
-COLLAGE_API collage_status collage_patterns_check(collage_context *context, const char *path,
-                                                  collage_write_fn write, void *user);
-
-/*
- * Writes for each entry of a file of patterns how many sets of nodes of the model it means, and
- * which: their numbers (as collage_measure takes them) and operators. No backend is asked. Errors
- * as above. Since 0.1.
- */
-COLLAGE_API collage_status collage_patterns_match(collage_context *context,
-                                                  const collage_model *model, const char *path,
-                                                  collage_write_fn write, void *user);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include <collage/registration.h>
 
 #endif

@@ -22,7 +22,7 @@ collage_status collage_bench_operators(collage_context *context,
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "%d threads: give 1 to 4096, or 0 for all",
                          options->threads);
     const struct bench_settings settings = { .registry = context->registry,
-                                             .plugin_directories = context->plugin_directories,
+                                             .plugin_directories = context->plugins,
                                              .worker_program = context->worker_program,
                                              .options = options,
                                              .log = context->log,

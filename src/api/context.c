@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/handles.h"
+#include "api/registration.h"
 #include "pattern/backend_text.h"
 
 struct error *context_begin(collage_context *context)
@@ -99,37 +99,56 @@ static char *choose(const char *given, char *(*fallback)(void))
     return given ? memory_copy_string(given) : fallback();
 }
 
+static char *choose_registry_file(const char *given, const char *cache_directory)
+{
+    struct text text = { 0 };
+    const char *set = given ? given : getenv("COLLAGE_REGISTRY");
+    if (set || !cache_directory)
+        return memory_copy_string(set ? set : "");
+    text_format(&text, "%s/registry", cache_directory);
+    return text.failed ? NULL : text.bytes;
+}
+
+/* What the caller knows of the options, the rest being defaults. False if that is too little. */
+static bool take_options(const collage_context_options *given, collage_context_options *options)
+{
+    *options = (collage_context_options){ .struct_size = sizeof *options };
+    if (!given)
+        return true;
+    size_t known = given->struct_size < sizeof *options ? given->struct_size : sizeof *options;
+    if (known < offsetof(collage_context_options, registry_file))
+        return false;
+    memcpy(options, given, known);
+    return true;
+}
+
 collage_status collage_context_create(const collage_context_options *options, collage_context **out)
 {
-    static const collage_context_options defaults = { .struct_size = sizeof defaults };
+    collage_context_options own;
     if (!out)
         return COLLAGE_ERROR_ARGUMENT;
     *out = NULL;
-    if (!options)
-        options = &defaults;
-    if (options->struct_size < sizeof *options)
+    if (!take_options(options, &own))
         return COLLAGE_ERROR_ARGUMENT;
     collage_context *context = memory_alloc(sizeof *context);
     if (!context)
         return COLLAGE_ERROR_MEMORY;
-    context->log = options->log;
-    context->progress = options->progress;
-    context->user = options->user;
-    context->trust = options->trust;
-    context->cache_directory = choose(options->cache_directory, default_cache);
-    context->plugin_directories = choose(options->plugin_directory, default_plugins);
-    context->worker_program = choose(options->worker_program, default_worker);
+    context->log = own.log;
+    context->progress = own.progress;
+    context->user = own.user;
+    context->trust = own.trust;
+    context->cache_directory = choose(own.cache_directory, default_cache);
+    context->registry_file = choose_registry_file(own.registry_file, context->cache_directory);
+    context->plugin_folders = choose(own.plugin_directory, default_plugins);
+    context->worker_program = choose(own.worker_program, default_worker);
     context->solver_program = default_solver();
     context->peer_directories = default_peers();
     collage_status status = COLLAGE_ERROR_MEMORY;
-    if (context->cache_directory && context->plugin_directories && context->worker_program &&
-        context->solver_program && context->peer_directories)
-        status = registry_create(context->plugin_directories, context->log, context->user,
-                                 &context->registry, &context->error);
+    if (context->cache_directory && context->registry_file && context->plugin_folders &&
+        context->worker_program && context->solver_program && context->peer_directories)
+        status = registration_open(context, &context->error);
     else
         error_memory(&context->error);
-    if (status == COLLAGE_OK)
-        status = backend_text_check(context->registry, REGISTRY_REFERENCE, &context->error);
     if (status != COLLAGE_OK) {
         if (context->log)
             context->log(context->user, COLLAGE_LOG_ERROR, context->error.text);
@@ -144,9 +163,8 @@ void collage_context_destroy(collage_context *context)
 {
     if (!context)
         return;
-    registry_destroy(context->registry);
+    registration_close(context);
     memory_free(context->cache_directory);
-    memory_free(context->plugin_directories);
     memory_free(context->worker_program);
     memory_free(context->solver_program);
     memory_free(context->peer_directories);
@@ -168,7 +186,7 @@ size_t collage_backend_count(const collage_context *context)
 static collage_status describe_all(collage_context *context, struct error *error)
 {
     struct worker_setup setup = { .program = context->worker_program,
-                                  .plugin_directories = context->plugin_directories,
+                                  .plugin_directories = context->plugins,
                                   .threads = registry_host_target(0).threads,
                                   .log = context->log,
                                   .log_user = context->user };
@@ -182,11 +200,33 @@ static collage_status describe_all(collage_context *context, struct error *error
     return status;
 }
 
+static const char *origin_of(const collage_context *context, const struct backend_entry *entry)
+{
+    for (size_t k = 0; entry->named && k < context->registered.count; k++)
+        if (context->registered.items[k].kind == REGISTERED_PLUGIN &&
+            strcmp(context->registered.items[k].path, entry->file) == 0)
+            return context->registered.items[k].kept ? "registered" : "added";
+    return !entry->file[0] ? "built in" : entry->named ? "added" : "folder";
+}
+
+static collage_status count_patterns(const struct backend_entry *entry, size_t *count,
+                                     struct error *error)
+{
+    struct pattern_file *file = NULL;
+    *count = entry->api ? entry->api->pattern_count : 0;
+    collage_status status = entry->api ? backend_text_parse(entry->api, &file, error) : COLLAGE_OK;
+    if (file)
+        *count += file->count;
+    pattern_file_destroy(file);
+    return status;
+}
+
 collage_status collage_backend_describe(collage_context *context, size_t index,
                                         collage_backend_info *info)
 {
     struct error *error = context_begin(context);
-    if (index >= context->registry->count || !info || info->struct_size < sizeof *info)
+    if (index >= context->registry->count || !info ||
+        info->struct_size < offsetof(collage_backend_info, origin))
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "there is no backend number %zu", index);
     if (!context->described) {
         collage_status status = describe_all(context, error);
@@ -201,5 +241,8 @@ collage_status collage_backend_describe(collage_context *context, size_t index,
     info->version = entry->version;
     info->file = entry->file;
     info->problem = entry->problem;
-    return COLLAGE_OK;
+    if (info->struct_size < sizeof *info)
+        return COLLAGE_OK;
+    info->origin = origin_of(context, entry);
+    return count_patterns(entry, &info->patterns, error);
 }

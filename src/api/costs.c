@@ -138,6 +138,10 @@ collage_status collage_costs_list(collage_context *context, const collage_costs_
         status = cost_store_open(context->cache_directory, &store, error);
     if (status == COLLAGE_OK)
         status = cost_store_list(store, &selection.filter, &text, count, error);
+    if (status == COLLAGE_OK && *count > 0) {
+        device_facts_read(&selection.here);
+        status = cost_store_list_devices(store, &selection.filter, &selection.here, &text, error);
+    }
     cost_store_close(store);
     if (status == COLLAGE_OK)
         status = hand_over(&text, write, user, error);

@@ -3,6 +3,7 @@
 #ifndef COLLAGE_API_HANDLES_H
 #define COLLAGE_API_HANDLES_H
 
+#include "backend/registered.h"
 #include "base/text.h"
 #include "pipeline.h"
 #include "run/session.h"
@@ -10,7 +11,16 @@
 struct collage_context {
     struct error error;
     struct registry *registry;
-    char *cache_directory, *plugin_directories, *worker_program, *solver_program, *peer_directories;
+    struct registry **retired; /* what sessions and strings may still refer to */
+    size_t retired_count, retired_capacity;
+    struct registered registered;
+    struct device_facts device;
+    bool device_known;
+    char *registry_file;  /* "": none */
+    char *plugin_folders; /* as given */
+    char *plugins;        /* the list that workers get: what is registered, and the folders */
+    char *listed;         /* the last problem that collage_registered_describe gave */
+    char *cache_directory, *worker_program, *solver_program, *peer_directories;
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;

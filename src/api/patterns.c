@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/patterns.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "api/registration.h"
 #include "base/printable.h"
 
 /* ---- files that an optimisation takes ---- */
@@ -17,15 +19,24 @@ static bool is_named_before(const struct pattern_file *file, uint32_t entry, con
     return false;
 }
 
-static void warn_of_backend(const collage_context *context, const char *path, const char *name)
+/* what: the beginning of the line. */
+static void warn(const collage_context *context, const char *what, const char *rest)
 {
     struct text line = { 0 };
-    text_format(&line, "%s: there is no backend '%s' here; what is for it is left out", path, name);
+    text_format(&line, "%s: %s", what, rest);
     if (!line.failed && context->log) {
         printable_make(line.bytes, false); /* a path may hold anything */
         context->log(context->user, COLLAGE_LOG_WARNING, line.bytes);
     }
     text_free(&line);
+}
+
+static void warn_of_backend(const collage_context *context, const char *path, const char *name)
+{
+    char text[160];
+    snprintf(text, sizeof text, "there is no backend '%.64s' here; what is for it is left out",
+             name);
+    warn(context, path, text);
 }
 
 /* A file may be for several machines, so this is no error; a slip of the pen should be seen. */
@@ -40,28 +51,63 @@ static void warn_of_backends(const collage_context *context, const struct patter
         }
 }
 
-collage_status pattern_files_load(const collage_context *context, const char *const *paths,
-                                  size_t count, struct pattern_files *out, struct error *error)
+static collage_status load(const collage_context *context, const char *path,
+                           struct pattern_files *out, struct error *error)
 {
-    *out = (struct pattern_files){ .count = 0 };
-    if (count == 0)
-        return COLLAGE_OK;
-    if (!paths || count > 1024)
-        return error_set(error, COLLAGE_ERROR_ARGUMENT,
-                         "pattern_files: a pointer is NULL, or there are more than 1024");
-    out->items = memory_alloc(count * sizeof(struct pattern_file *));
-    if (!out->items)
-        return error_memory(error);
+    collage_status status = pattern_file_load(path, &out->items[out->count], error);
+    if (status == COLLAGE_OK)
+        warn_of_backends(context, out->items[out->count++]);
+    return status;
+}
+
+static collage_status load_given(const collage_context *context, const char *const *paths,
+                                 size_t count, struct pattern_files *out, struct error *error)
+{
     for (size_t k = 0; k < count; k++) {
         if (!paths[k])
             return error_set(error, COLLAGE_ERROR_ARGUMENT, "pattern_files: a name is NULL");
-        collage_status status = pattern_file_load(paths[k], &out->items[k], error);
+        collage_status status = load(context, paths[k], out, error);
         if (status != COLLAGE_OK)
             return status;
-        out->count++;
-        warn_of_backends(context, out->items[k]);
     }
     return COLLAGE_OK;
+}
+
+static collage_status make_room(const char *const *paths, size_t count, size_t registered,
+                                struct pattern_files *out, struct error *error)
+{
+    *out = (struct pattern_files){ .count = 0 };
+    if ((!paths && count > 0) || count > 1024)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "pattern_files: a pointer is NULL, or there are more than 1024");
+    out->items = memory_alloc((count + registered + 1) * sizeof(struct pattern_file *));
+    return out->items ? COLLAGE_OK : error_memory(error);
+}
+
+collage_status pattern_files_load_given(const collage_context *context, const char *const *paths,
+                                        size_t count, struct pattern_files *out,
+                                        struct error *error)
+{
+    collage_status status = make_room(paths, count, 0, out, error);
+    return status == COLLAGE_OK ? load_given(context, paths, count, out, error) : status;
+}
+
+collage_status pattern_files_load(collage_context *context, const char *const *paths, size_t count,
+                                  struct pattern_files *out, struct error *error)
+{
+    const struct registered *registered = &context->registered;
+    collage_status status = make_room(paths, count, registered->count, out, error);
+    for (size_t k = 0; k < registered->count && status == COLLAGE_OK; k++) {
+        const struct registered_entry *entry = &registered->items[k];
+        struct error problem = { 0 };
+        if (entry->kind != REGISTERED_PATTERNS || !registration_fits(context, entry))
+            continue;
+        if (load(context, entry->path, out, &problem) == COLLAGE_ERROR_MEMORY)
+            status = error_memory(error);
+        else if (problem.status != COLLAGE_OK)
+            warn(context, "registered patterns are left out", problem.text);
+    }
+    return status == COLLAGE_OK ? load_given(context, paths, count, out, error) : status;
 }
 
 void pattern_files_free(struct pattern_files *files)
@@ -84,8 +130,6 @@ static const char *kind_name(enum pattern_entry_kind kind)
 
 static void print_entry(const struct pattern_entry *entry, struct text *text)
 {
-    char target[64];
-    pattern_entry_print_target(entry, target, sizeof target);
     text_format(text, "%s %s: ", kind_name(entry->kind), entry->name);
     if (entry->kind == ENTRY_PATTERN)
         text_format(text, "%u operators, forms: %u", entry->forms[0].node_count, entry->form_count);
@@ -94,7 +138,9 @@ static void print_entry(const struct pattern_entry *entry, struct text *text)
                     entry->rule.pair_count, entry->rule.nodes);
     else
         text_string(text, "a chain");
-    text_format(text, "; target: %s; backends:", target);
+    text_string(text, "; target: ");
+    pattern_entry_print_target(entry, text);
+    text_string(text, "; backends:");
     for (uint32_t k = 0; k < entry->backend_count; k++)
         text_format(text, " %s", entry->backends[k]);
     text_string(text, "\n");
@@ -109,7 +155,7 @@ collage_status collage_patterns_check(collage_context *context, const char *path
     if (!path || !write)
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
                          "collage_patterns_check: a pointer is NULL");
-    collage_status status = pattern_files_load(context, &path, 1, &files, error);
+    collage_status status = pattern_files_load_given(context, &path, 1, &files, error);
     if (status == COLLAGE_OK) {
         for (uint32_t k = 0; k < files.items[0]->count; k++)
             print_entry(&files.items[0]->entries[k], &text);
@@ -185,7 +231,7 @@ collage_status collage_patterns_match(collage_context *context, const collage_mo
     if (!model || !path || !write)
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
                          "collage_patterns_match: a pointer is NULL");
-    collage_status status = pattern_files_load(context, &path, 1, &files, error);
+    collage_status status = pattern_files_load_given(context, &path, 1, &files, error);
     if (status == COLLAGE_OK)
         status = match_all(files.items[0], model->graph, &text, error);
     if (status == COLLAGE_OK)

@@ -18,7 +18,7 @@ struct optimizer_settings settings_of(collage_context *context, const collage_mo
                                         .shapes = model->shapes,
                                         .shape_count = model->shape_count,
                                         .registry = context->registry,
-                                        .plugin_directories = context->plugin_directories,
+                                        .plugin_directories = context->plugins,
                                         .worker_program = context->worker_program,
                                         .solver_program = context->solver_program,
                                         .cache_directory = context->cache_directory,

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/registry.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 
 #include "backend/machine.h"
 #include "backend/plugin.h"
+#include "backend/plugin_list.h"
 #include "backend/reference_backend.h"
 #include "onnx/onnx.h"
 
@@ -58,128 +57,83 @@ static bool make_host(struct registry *registry, collage_log_fn log, void *user)
     return true;
 }
 
-/* ---- finding the plugins ---- */
-
-/* The paths of the plugins, in the order of the directories and by name within each. */
-struct path_list {
-    char **items;
-    size_t count, capacity;
-};
-
-static void path_list_free(struct path_list *list)
-{
-    for (size_t k = 0; k < list->count; k++)
-        memory_free(list->items[k]);
-    memory_free(list->items);
-}
-
-static bool path_list_add(struct path_list *list, const char *directory, const char *name)
-{
-    if (!memory_grow((void **)&list->items, &list->capacity, list->count, sizeof *list->items))
-        return false;
-    size_t bytes = strlen(directory) + strlen(name) + 2;
-    char *path = memory_alloc(bytes);
-    if (!path)
-        return false;
-    snprintf(path, bytes, "%s/%s", directory, name);
-    list->items[list->count++] = path;
-    return true;
-}
-
-static bool is_plugin_name(const char *name)
-{
-    size_t length = strlen(name);
-    return length > strlen("collage_.so") && !strncmp(name, "collage_", 8) &&
-           !strcmp(name + length - 3, ".so");
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static collage_status scan_directory(const struct registry *registry, const char *directory,
-                                     struct path_list *list, struct error *error)
-{
-    DIR *folder = opendir(directory);
-    if (!folder) {
-        char line[512];
-        snprintf(line, sizeof line, "plugin directory '%.300s': %s", directory, strerror(errno));
-        registry->host.log(registry->host.context, COLLAGE_LOG_WARNING, line);
-        return COLLAGE_OK;
-    }
-    size_t first = list->count;
-    collage_status status = COLLAGE_OK;
-    for (struct dirent *entry; status == COLLAGE_OK && (entry = readdir(folder));)
-        if (is_plugin_name(entry->d_name) && !path_list_add(list, directory, entry->d_name))
-            status = error_memory(error);
-    closedir(folder);
-    if (list->count > first)
-        qsort(list->items + first, list->count - first, sizeof *list->items, compare_paths);
-    return status;
-}
-
-static collage_status scan_directories(const struct registry *registry, const char *directories,
-                                       struct path_list *list, struct error *error)
-{
-    char *copy = memory_copy_string(directories);
-    if (!copy)
-        return error_memory(error);
-    collage_status status = COLLAGE_OK;
-    char *rest = copy;
-    for (char *one; status == COLLAGE_OK && (one = strsep(&rest, ":"));)
-        if (*one)
-            status = scan_directory(registry, one, list, error);
-    memory_free(copy);
-    return status;
-}
-
 /* ---- the entries ---- */
 
-/* "onednn" of "/folder/collage_onednn.so": the name of a plugin that cannot tell its own. */
+/* The name of a plugin that cannot tell its own. */
 static const char *name_of_file(struct arena *arena, const char *path)
 {
-    const char *base = strrchr(path, '/');
-    base = (base ? base + 1 : path) + strlen("collage_");
-    return arena_format(arena, "%.*s", (int)(strlen(base) - strlen(".so")), base);
+    size_t length;
+    const char *name = plugin_name_of_file(path, &length);
+    return arena_format(arena, "%.*s", (int)length, name);
 }
 
-static bool name_is_taken(const struct registry *registry, const char *name)
+/* Was the name switched off in one of the first `count` parts of the list? */
+static bool is_off(const struct plugin_list *list, size_t count, const char *name, size_t length)
 {
+    for (size_t k = 0; k < count; k++)
+        if (list->items[k].off && strlen(list->items[k].text) == length &&
+            strncmp(list->items[k].text, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* Who has the name keeps it: whoever is named in the list replaces those that a folder holds. */
+static void check_name(const struct registry *registry, const struct plugin_list *list,
+                       size_t index, struct backend_entry *entry, struct error *problem)
+{
+    const char *name = entry->api->name;
     uint32_t found = registry_find(registry, name);
-    return found != UINT32_MAX && registry->entries[found].api;
+    if (is_off(list, index, name, strlen(name))) {
+        error_set(problem, COLLAGE_ERROR_BACKEND, REGISTRY_OFF);
+        entry->off = true;
+    } else if (found != UINT32_MAX && registry->entries[found].api &&
+               registry->entries[found].named && !list->items[index].named) {
+        error_set(problem, COLLAGE_ERROR_BACKEND, "replaced by '%.300s'",
+                  registry->entries[found].file);
+    } else if (found != UINT32_MAX && registry->entries[found].api) {
+        error_set(problem, COLLAGE_ERROR_BACKEND,
+                  "a backend of the name '%s' is there already: give the plugin another name",
+                  name);
+        entry->api = NULL; /* listed by its file's name */
+    }
 }
 
-static collage_status add_plugin(struct registry *registry, const char *path, struct error *error)
+static collage_status add_plugin(struct registry *registry, const struct plugin_list *list,
+                                 size_t index, struct error *error)
 {
+    const char *path = list->items[index].text;
     struct error problem = { 0 };
-    struct backend_entry entry = { .problem = "", .version = "" };
-    collage_status status =
-        plugin_load(registry->arena, path, &entry.api, &entry.library, &problem);
+    struct backend_entry entry = { .named = list->items[index].named, .version = "" };
+    size_t length;
+    const char *name = plugin_name_of_file(path, &length);
+    collage_status status = COLLAGE_OK;
+    if (is_off(list, index, name, length)) { /* not even loaded: that may be why it is off */
+        error_set(&problem, COLLAGE_ERROR_BACKEND, REGISTRY_OFF);
+        entry.off = true;
+    } else {
+        status = plugin_load(registry->arena, path, &entry.api, &entry.library, &problem);
+    }
     if (status == COLLAGE_ERROR_MEMORY)
         return error_memory(error);
-    if (entry.api && name_is_taken(registry, entry.api->name)) {
-        error_set(&problem, COLLAGE_ERROR_BACKEND,
-                  "a backend of the name '%s' is there already: give the plugin another name",
-                  entry.api->name);
-        entry.api = NULL;
-    }
-    if (problem.status != COLLAGE_OK)
-        entry.problem = arena_string(registry->arena, problem.text);
+    if (entry.api)
+        check_name(registry, list, index, &entry, &problem);
+    entry.problem = arena_string(registry->arena, problem.text);
     entry.file = arena_string(registry->arena, path);
     entry.name = entry.api ? arena_string(registry->arena, entry.api->name)
                            : name_of_file(registry->arena, path);
+    if (problem.status != COLLAGE_OK)
+        entry.api = NULL;
     if (!entry.problem || !entry.file || !entry.name)
         return error_memory(error);
     registry->entries[registry->count++] = entry;
     return COLLAGE_OK;
 }
 
-static collage_status add_entries(struct registry *registry, const char *directories,
+static collage_status add_entries(struct registry *registry, const char *plugins,
                                   struct error *error)
 {
-    struct path_list list = { 0 };
-    collage_status status = scan_directories(registry, directories, &list, error);
+    struct plugin_list list;
+    collage_status status = plugin_list_make(plugins, &registry->host, &list, error);
     if (status == COLLAGE_OK) {
         registry->entries = arena_array(registry->arena, list.count + 1, sizeof *registry->entries);
         if (!registry->entries)
@@ -193,12 +147,13 @@ static collage_status add_entries(struct registry *registry, const char *directo
         registry->count = 1;
     }
     for (size_t k = 0; status == COLLAGE_OK && k < list.count; k++)
-        status = add_plugin(registry, list.items[k], error);
-    path_list_free(&list);
+        if (!list.items[k].off)
+            status = add_plugin(registry, &list, k, error);
+    plugin_list_free(&list);
     return status;
 }
 
-collage_status registry_create(const char *directories, collage_log_fn log, void *user,
+collage_status registry_create(const char *plugins, collage_log_fn log, void *user,
                                struct registry **out, struct error *error)
 {
     *out = NULL;
@@ -207,7 +162,7 @@ collage_status registry_create(const char *directories, collage_log_fn log, void
         return error_memory(error);
     registry->arena = arena_create();
     collage_status status = registry->arena && make_host(registry, log, user)
-                                ? add_entries(registry, directories, error)
+                                ? add_entries(registry, plugins, error)
                                 : error_memory(error);
     if (status != COLLAGE_OK) {
         registry_destroy(registry);

@@ -15,6 +15,8 @@ struct backend_entry {
     const char *file;    /* "" if built in */
     const char *problem; /* "" if none; set by a failed load or open */
     const char *version; /* "" until known: by open here, or from a worker (registry_set_version) */
+    bool named;          /* the list of plugins names its file, not a folder */
+    bool off;            /* the list says that there shall be no backend of this name */
     void *library;       /* dlopen handle */
     collage_backend *open; /* NULL until registry_open */
 };
@@ -28,9 +30,11 @@ struct registry {
 
 enum { REGISTRY_REFERENCE = 0 };
 
-/* directories: ':'-separated, each scanned for collage_*.so; "" for the built-in one alone. log may
- * be NULL. */
-collage_status registry_create(const char *directories, collage_log_fn log, void *user,
+/* The problem of a backend that is off. */
+#define REGISTRY_OFF "switched off; 'collage backends restore' switches it on"
+
+/* plugins: a list (plugin_list.h); "" for the built-in one alone. log may be NULL. */
+collage_status registry_create(const char *plugins, collage_log_fn log, void *user,
                                struct registry **out, struct error *error);
 void registry_destroy(struct registry *registry); /* closes what is open; plugins stay mapped */
 

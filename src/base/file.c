@@ -143,18 +143,40 @@ void file_writer_abort(struct file_writer *writer)
     writer_free(writer);
 }
 
-collage_status file_write(const char *path, const void *data, size_t bytes, struct error *error)
+static collage_status write_all(const char *path, const void *data, size_t bytes, bool private,
+                                struct error *error)
 {
     struct file_writer *writer;
     collage_status status = file_writer_open(path, &writer, error);
     if (status != COLLAGE_OK)
         return status;
-    status = file_writer_write(writer, data, bytes, error);
+    if (private && fchmod(writer->fd, S_IRUSR | S_IWUSR) != 0)
+        status = error_set(error, COLLAGE_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
+    if (status == COLLAGE_OK)
+        status = file_writer_write(writer, data, bytes, error);
     if (status != COLLAGE_OK) {
         file_writer_abort(writer);
         return status;
     }
     return file_writer_commit(writer, error);
+}
+
+collage_status file_write(const char *path, const void *data, size_t bytes, struct error *error)
+{
+    return write_all(path, data, bytes, false, error);
+}
+
+collage_status file_write_private(const char *path, const void *data, size_t bytes,
+                                  struct error *error)
+{
+    return write_all(path, data, bytes, true, error);
+}
+
+const char *file_owner_problem(const struct stat *info)
+{
+    if (info->st_uid != geteuid() && info->st_uid != 0)
+        return "belongs to another user";
+    return info->st_mode & (S_IWGRP | S_IWOTH) ? "may be written by other users" : NULL;
 }
 
 bool file_exists(const char *path)

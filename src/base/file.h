@@ -30,6 +30,14 @@ void file_writer_abort(struct file_writer *writer);
 
 /* All at once. */
 collage_status file_write(const char *path, const void *data, size_t bytes, struct error *error);
+/* The same; nobody but the user may read or write the file. */
+collage_status file_write_private(const char *path, const void *data, size_t bytes,
+                                  struct error *error);
+
+/* Could somebody else than the user or root have written it? "belongs to another user", "may be
+ * written by other users", or NULL. */
+struct stat;
+const char *file_owner_problem(const struct stat *info);
 
 bool file_exists(const char *path);
 /* mkdir -p, mode 0700 for what is new. */

@@ -31,6 +31,9 @@ static const char list_text[] =
     " AND ages.key = costs.key)" FILTER
     " ORDER BY backend, version, description, threads, working_set_log2, device, key";
 
+static const char devices_text[] =
+    "SELECT device, count(*)" FILTER " GROUP BY device ORDER BY device";
+
 static const char prune_text[] = "DELETE" FILTER;
 
 /* "\nonednn 3.2.0\ntvm\n" */
@@ -155,6 +158,28 @@ collage_status cost_store_list(struct cost_store *store, const struct cost_filte
         status = store_error(store, code, error);
     sqlite3_finalize(statement);
     return status;
+}
+
+collage_status cost_store_list_devices(struct cost_store *store, const struct cost_filter *filter,
+                                       const struct device_facts *here, struct text *out,
+                                       struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = prepare(store, devices_text, filter, &statement);
+    while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *device = (const char *)sqlite3_column_text(statement, 0);
+        text_string(out, "machine ");
+        put_text(out, statement, 0, 0);
+        text_format(out, ": costs: %lld", (long long)sqlite3_column_int64(statement, 1));
+        if (device && strcmp(device, here->fingerprint) == 0)
+            text_format(out, "; this one, %s", here->name);
+        text_string(out, "\n");
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(statement);
+    if (out->failed)
+        return error_memory(error);
+    return code == SQLITE_DONE ? COLLAGE_OK : store_error(store, code, error);
 }
 
 /* ---- prune ---- */

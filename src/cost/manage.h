@@ -4,6 +4,7 @@
 #define COLLAGE_COST_MANAGE_H
 
 #include "base/text.h"
+#include "cost/device.h"
 #include "cost/store.h"
 
 /* A library that is there, and its version; NULL: it is not known, all its costs may be in use. */
@@ -26,6 +27,12 @@ struct cost_filter {
 /* Appends a table, one line a cost. *count: how many. */
 collage_status cost_store_list(struct cost_store *store, const struct cost_filter *filter,
                                struct text *out, uint64_t *count, struct error *error);
+
+/* Appends the machines that these costs are of, a line each: fingerprint, how many costs, and of
+ * which this one is. */
+collage_status cost_store_list_devices(struct cost_store *store, const struct cost_filter *filter,
+                                       const struct device_facts *here, struct text *out,
+                                       struct error *error);
 
 /* Removes them, all or none. *left: how many costs stay. */
 collage_status cost_store_prune(struct cost_store *store, const struct cost_filter *filter,

@@ -238,6 +238,8 @@ collage_status optimizer_make_candidates(struct optimizer *optimizer, struct err
     optimizer->set->files = optimizer->settings.pattern_files;
     optimizer->set->file_count = optimizer->settings.pattern_file_count;
     optimizer->set->recompute = optimizer->settings.recompute;
+    optimizer->set->device = optimizer->device.name;
+    optimizer->set->fingerprint = optimizer->device.fingerprint;
     return candidate_set_enumerate(optimizer->set, optimizer->enabled, error);
 }
 

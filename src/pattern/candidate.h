@@ -65,6 +65,8 @@ struct candidate_set {
     /* Offer cheap nodes to each of several users that could compute them for itself (copies.c): set
      * before candidate_set_enumerate. */
     bool recompute;
+    /* The machine, for entries that are for some machines only; as the files; NULL: not known. */
+    const char *device, *fingerprint;
 };
 
 collage_status candidate_set_create(const struct graph *graph, struct registry *registry,

@@ -32,10 +32,12 @@ static collage_status add_entry(struct sink *sink, const struct pattern_entry *e
 
 static collage_status add_file(struct sink *sink, const struct pattern_file *file)
 {
-    const char *name = sink->set->registry->entries[sink->backend].name;
+    const struct candidate_set *set = sink->set;
+    const char *name = set->registry->entries[sink->backend].name;
+    const struct pattern_target target = { &set->target, set->device, set->fingerprint };
     collage_status status = COLLAGE_OK;
     for (uint32_t k = 0; k < file->count && status == COLLAGE_OK; k++)
-        if (pattern_entry_fits(&file->entries[k], name, &sink->set->target))
+        if (pattern_entry_fits(&file->entries[k], name, &target))
             status = add_entry(sink, &file->entries[k]);
     return status;
 }

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pattern/pattern_file.h"
 
-#include <stdio.h>
+#include <fnmatch.h>
 #include <string.h>
 
 #include "base/file.h"
 
-enum { VERSION = 1, MAX_BACKENDS = 16 };
+enum { VERSION = 1, MAX_BACKENDS = 16, MAX_DEVICES = 8 };
 
 enum {
     TARGET_CPU = 1u << 0,
     TARGET_AVX2 = 1u << 1,
     TARGET_AVX512 = 1u << 2,
-    TARGET_VNNI = 1u << 3
+    TARGET_VNNI = 1u << 3,
+    TARGET_GPU = 1u << 4, /* no target has these two yet */
+    TARGET_CUDA = 1u << 5
 };
 
 static const struct {
     const char *name;
     uint32_t bit;
 } targets[] = {
-    { "cpu", TARGET_CPU },
-    { "avx2", TARGET_AVX2 },
-    { "avx512", TARGET_AVX512 },
-    { "vnni", TARGET_VNNI },
+    { "cpu", TARGET_CPU },   { "avx2", TARGET_AVX2 }, { "avx512", TARGET_AVX512 },
+    { "vnni", TARGET_VNNI }, { "gpu", TARGET_GPU },   { "cuda", TARGET_CUDA },
 };
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
 
@@ -33,6 +33,8 @@ struct parser {
     /* What the entries that follow are for. */
     const char *const *backends;
     uint32_t backend_count, target;
+    const char *const *devices;
+    uint32_t device_count;
 };
 
 static bool parse_backend(struct parser *parser, const char **out)
@@ -53,6 +55,7 @@ static bool parse_backends(struct parser *parser)
     const char *names[MAX_BACKENDS] = { NULL };
     parser->backend_count = 0;
     parser->target = 0;
+    parser->device_count = 0;
     do {
         if (parser->backend_count == MAX_BACKENDS)
             return scanner_fail(scanner, "at most 16 backends");
@@ -63,7 +66,22 @@ static bool parse_backends(struct parser *parser)
     return parser->backends || scanner_out_of_memory(scanner);
 }
 
-/* "target" word { "," word } */
+/* A glob: the ones so far, which entries refer to, stay as they are. */
+static bool parse_device(struct parser *parser)
+{
+    struct scanner *scanner = &parser->scanner;
+    const char *globs[MAX_DEVICES];
+    if (parser->device_count == MAX_DEVICES)
+        return scanner_fail(scanner, "at most 8 names of machines");
+    for (uint32_t k = 0; k < parser->device_count; k++)
+        globs[k] = parser->devices[k];
+    if (!scanner_string(scanner, &globs[parser->device_count++]))
+        return false;
+    parser->devices = arena_copy(scanner->arena, globs, parser->device_count * sizeof globs[0]);
+    return parser->devices || scanner_out_of_memory(scanner);
+}
+
+/* "target" what { "," what } */
 static bool parse_target(struct parser *parser)
 {
     struct scanner *scanner = &parser->scanner;
@@ -71,10 +89,16 @@ static bool parse_target(struct parser *parser)
         return scanner_fail(scanner, "'backend' before a target");
     do {
         size_t k = 0;
+        if (scanner->token.kind == TOKEN_STRING) {
+            if (!parse_device(parser))
+                return false;
+            continue;
+        }
         while (k < TARGET_COUNT && !scanner_is(scanner, targets[k].name))
             k++;
         if (k == TARGET_COUNT)
-            return scanner_fail(scanner, "cpu, avx2, avx512 or vnni");
+            return scanner_fail(
+                scanner, "cpu, avx2, avx512, vnni, gpu, cuda or the name of a machine in quotes");
         parser->target |= targets[k].bit;
         scanner_next(scanner);
     } while (scanner_accept(scanner, ","));
@@ -120,7 +144,9 @@ static bool parse_entry(struct parser *parser, enum pattern_entry_kind kind)
     *entry = (struct pattern_entry){ .kind = kind,
                                      .backends = parser->backends,
                                      .backend_count = parser->backend_count,
-                                     .target = parser->target };
+                                     .target = parser->target,
+                                     .devices = parser->devices,
+                                     .device_count = parser->device_count };
     scanner_next(scanner);
     if (!parse_entry_name(parser, &entry->name))
         return false;
@@ -247,13 +273,23 @@ void pattern_file_destroy(struct pattern_file *file)
     memory_free(file);
 }
 
-bool pattern_entry_fits(const struct pattern_entry *entry, const char *backend,
-                        const collage_target *target)
+static bool fits_devices(const struct pattern_entry *entry, const struct pattern_target *target)
 {
+    for (uint32_t k = 0; k < entry->device_count; k++)
+        if (!(target->device && fnmatch(entry->devices[k], target->device, 0) == 0) &&
+            !(target->fingerprint && fnmatch(entry->devices[k], target->fingerprint, 0) == 0))
+            return false;
+    return true;
+}
+
+bool pattern_entry_fits(const struct pattern_entry *entry, const char *backend,
+                        const struct pattern_target *on)
+{
+    const collage_target *target = on->target;
     const uint32_t has = (target->device == 0 ? TARGET_CPU : 0u) |
                          (target->avx2 ? TARGET_AVX2 : 0u) | (target->avx512 ? TARGET_AVX512 : 0u) |
                          (target->vnni ? TARGET_VNNI : 0u);
-    if ((entry->target & has) != entry->target)
+    if ((entry->target & has) != entry->target || !fits_devices(entry, on))
         return false;
     for (uint32_t k = 0; k < entry->backend_count; k++)
         if (strcmp(entry->backends[k], backend) == 0)
@@ -261,11 +297,20 @@ bool pattern_entry_fits(const struct pattern_entry *entry, const char *backend,
     return false;
 }
 
-void pattern_entry_print_target(const struct pattern_entry *entry, char *text, size_t size)
+void pattern_entry_print_target(const struct pattern_entry *entry, struct text *text)
 {
-    size_t used = (size_t)snprintf(text, size, "%s", entry->target ? "" : "any");
+    const char *gap = "";
+    if (!entry->target && entry->device_count == 0)
+        text_string(text, "any");
     for (size_t k = 0; k < TARGET_COUNT; k++)
-        if ((entry->target & targets[k].bit) && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " " : "",
-                                     targets[k].name);
+        if (entry->target & targets[k].bit) {
+            text_format(text, "%s%s", gap, targets[k].name);
+            gap = " ";
+        }
+    for (uint32_t k = 0; k < entry->device_count; k++) {
+        text_format(text, "%s\"", gap);
+        text_printable(text, entry->devices[k], 0);
+        text_string(text, "\"");
+        gap = " ";
+    }
 }

@@ -7,6 +7,7 @@
 #ifndef COLLAGE_PATTERN_PATTERN_FILE_H
 #define COLLAGE_PATTERN_PATTERN_FILE_H
 
+#include "base/text.h"
 #include "pattern/dag.h"
 #include "pattern/pattern.h"
 #include "pattern/rule.h"
@@ -24,7 +25,9 @@ struct pattern_entry {
     const char *name;
     const char *const *backends; /* names, whether there or not */
     uint32_t backend_count;
-    uint32_t target;         /* bits of what the target must have, see pattern_entry_fits */
+    uint32_t target;            /* bits of what the target must have, see pattern_entry_fits */
+    const char *const *devices; /* globs, all of which the device must fit */
+    uint32_t device_count;
     const struct dag *forms; /* PATTERN */
     uint32_t form_count;
     struct pattern *chain; /* CHAIN */
@@ -49,11 +52,18 @@ collage_status pattern_file_parse_own(const char *path, const char *backend, con
 collage_status pattern_file_load(const char *path, struct pattern_file **out, struct error *error);
 void pattern_file_destroy(struct pattern_file *file);
 
+/* What entries may be meant for: the target, and the name and the fingerprint of the machine (NULL:
+ * not known; no glob fits). */
+struct pattern_target {
+    const collage_target *target;
+    const char *device, *fingerprint;
+};
+
 /* Is the entry meant for that backend and that target? */
 bool pattern_entry_fits(const struct pattern_entry *entry, const char *backend,
-                        const collage_target *target);
-/* "cpu avx2"; "any" */
-void pattern_entry_print_target(const struct pattern_entry *entry, char *text, size_t size);
+                        const struct pattern_target *target);
+/* Appends "cpu avx2"; "any". */
+void pattern_entry_print_target(const struct pattern_entry *entry, struct text *text);
 
 /* Each set of nodes that the entry means in the graph, once; ascending, convex; false stops. The
  * prefixes of chains are among them. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/printable.h"
 #include "plan/plan.h"
@@ -29,11 +30,7 @@ bool plan_object_hash_is_one(const char *text)
 static collage_status check_owner(const struct stat *info, const char *what, const char *name,
                                   struct error *error)
 {
-    const char *problem = NULL;
-    if (info->st_uid != geteuid() && info->st_uid != 0)
-        problem = "belongs to another user";
-    else if (info->st_mode & (S_IWGRP | S_IWOTH))
-        problem = "may be written by other users";
+    const char *problem = file_owner_problem(info);
     if (!problem)
         return COLLAGE_OK;
     return error_set(error, COLLAGE_ERROR_ARGUMENT,

@@ -34,6 +34,7 @@ bad "FILE" costs export
 export COLLAGE_CACHE="$work/cache"
 all=$(grep -c '"backend"' first.costs)
 good "^$all costs are listed" costs list
+good "^machine [0-9a-f]\{32\}: costs: $all; this one, " costs list
 holds "a line for each" [ "$(grep -c '^reference ' "$work/out")" = "$all" ]
 good '^[1-9][0-9]* costs are listed' costs list --operator Conv
 holds "only that operator" [ -z "$(grep '^reference ' "$work/out" | grep -v Conv)" ]

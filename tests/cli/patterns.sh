@@ -18,7 +18,7 @@ bad "bad.patterns:3:17" measure tiny_cnn.onnx --node 0 --patterns bad.patterns -
 bad "missing.patterns" patterns check missing.patterns
 : >empty.patterns
 bad "empty.patterns:1:1: expected 'collage_patterns', not the end" patterns check empty.patterns
-bad "neither check nor match" patterns frobnicate "$fusions"
+bad "none of check, match, list" patterns frobnicate "$fusions"
 bad "FILE is missing" patterns check
 bad "FILE MODEL is missing" patterns match "$fusions"
 bad "one argument too many" patterns check "$fusions" tiny_cnn.onnx

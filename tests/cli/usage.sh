@@ -17,6 +17,16 @@ for command in optimize run verify show inspect weights; do
     bad "'second'" "$command" first second
 done
 bad "'thing'" backends thing
+bad "'thing'" backends list thing
+bad "PLUGIN is missing" backends add
+bad "NAME PLUGIN is missing" backends replace onednn
+bad "NAME is missing" backends remove
+bad "NAME is missing" backends restore
+bad "'more'" backends remove onednn more
+bad "--json" backends remove onednn --json
+bad "--target" backends --target any
+bad "--target" patterns list --target any
+bad "--target" backends add x.so --target ''
 
 for value in x 0 -1 1.5 2x '' 99999999999999999999; do
     bad "--threads" optimize m.onnx --threads "$value"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Part of run.sh: each public header compiles by itself, in C and C++, without a warning. DLPack's own
 # header is a system header to the test: it is not ours.
-for header in collage backend; do
+for header in collage registration backend; do
     echo "#include <collage/$header.h>" >"$work/$header.c"
     cp "$work/$header.c" "$work/$header.cpp"
     for standard in c11 c17; do

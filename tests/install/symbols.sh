@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Part of run.sh: libcollage exports what collage.h declares and nothing else, and has a versioned name.
 nm -D --defined-only "$LIBRARY" | awk '{ print $3 }' | sort >"$work/exported"
-tr '\n' ' ' <"$SOURCE/include/collage/collage.h" | sed 's/COLLAGE_API/\n&/g' |
+cat "$SOURCE/include/collage/collage.h" "$SOURCE/include/collage/registration.h" | tr '\n' ' ' | sed 's/COLLAGE_API/\n&/g' |
     sed -n 's/^COLLAGE_API [^(]*[ *]\(collage_[a-z0-9_]*\)(.*/\1/p' | sort >"$work/declared"
 [ "$(wc -l <"$work/declared")" -gt 20 ] || fail "the declarations of collage.h are not found"
 diff "$work/declared" "$work/exported" || fail "declared and exported symbols differ"

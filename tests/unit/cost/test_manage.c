@@ -114,6 +114,30 @@ static double cost_of(struct fixture *f, uint64_t key, const struct row *row)
     return cost.state == COST_MEASURED ? cost.cost_ns : -1;
 }
 
+/* One kernel on two machines: each has its own cost, and they stay beside each other. */
+static void two_machines_live_side_by_side(void **state)
+{
+    struct fixture *f = *state;
+    const struct row here = { "onednn", "3.2", "here", "Conv -> 1x64 ", false, 1000 };
+    const struct row there = { "onednn", "3.2", "there", "Conv -> 1x64 ", false, 7000 };
+    const struct cost_filter all = { .backend = "onednn" }, gone = { .device = "there" };
+    const struct device_facts facts = { .fingerprint = "here", .name = "A machine, 2 cores" };
+    struct error error = { 0 };
+    struct text text = { 0 };
+    uint64_t removed, left;
+    put(f->store, 1, &here);
+    put(f->store, 1, &there);
+    put(f->store, 2, &there);
+    assert_true(cost_of(f, 1, &here) == 1000 && cost_of(f, 1, &there) == 7000);
+    assert_true(cost_of(f, 2, &here) < 0);
+    assert_int_equal(cost_store_list_devices(f->store, &all, &facts, &text, &error), COLLAGE_OK);
+    assert_string_equal(text.bytes, "machine here: costs: 1; this one, A machine, 2 cores\n"
+                                    "machine there: costs: 2\n");
+    text_free(&text);
+    assert_int_equal(cost_store_prune(f->store, &gone, &removed, &left, &error), COLLAGE_OK);
+    assert_true(removed == 2 && left == 1 && cost_of(f, 1, &here) == 1000);
+}
+
 /* Runs SQL on the store of a folder, as another program would. */
 static void run_sql(const struct fixture *f, int which, const char *sql)
 {
@@ -343,6 +367,7 @@ int main(void)
         CASE(listing_and_pruning_choose_the_same),
         CASE(ages_count_from_the_last_change),
         CASE(older_stores_get_ages),
+        CASE(two_machines_live_side_by_side),
         CASE(the_better_cost_wins),
         CASE(hostile_stores_are_refused),
         CASE(what_is_no_store_is_refused),

@@ -22,7 +22,9 @@ static const struct {
     { "collage_patterns 1 target cpu", "f:1:27: expected 'backend' before a target" },
     { "collage_patterns 1 backend 7", "f:1:28: expected the name of a backend, not '7'" },
     { "collage_patterns 1 backend a,", "f:1:30: expected the name of a backend, not the end" },
-    { HEAD "target gpu", "f:3:8: expected cpu, avx2, avx512 or vnni, not 'gpu'" },
+    { HEAD "target tpu", "f:3:8: expected cpu, avx2, avx512, vnni, gpu, cuda or the name of a "
+                         "machine in quotes, not 'tpu'" },
+    { HEAD "target cpu, \"Intel", "f:3:13: expected cpu, avx2" },
     { HEAD "pattern { }", "f:3:9: expected a name, not '{'" },
     { HEAD "chain c \"Relu\" chain c \"Relu\"", "f:3:22: expected a new name; 'c' is there" },
     { HEAD "chain c Relu", "f:3:9: expected a text in quotes, not 'Relu'" },
@@ -392,20 +394,38 @@ static void test_targets(void **state)
 {
     (void)state;
     struct pattern_file *file = parse_entries("target cpu, avx512 chain c \"Relu\"\n"
-                                              "backend graphs, plain chain d \"Relu\"");
-    const collage_target small = { .struct_size = sizeof small, .avx2 = true };
-    const collage_target large = { .struct_size = sizeof large, .avx2 = true, .avx512 = true };
-    char text[64];
-    assert_false(pattern_entry_fits(&file->entries[0], "chains", &small));
-    assert_true(pattern_entry_fits(&file->entries[0], "chains", &large));
-    assert_false(pattern_entry_fits(&file->entries[0], "graphs", &large));
-    assert_true(pattern_entry_fits(&file->entries[1], "graphs", &small));
-    assert_true(pattern_entry_fits(&file->entries[1], "plain", &small));
-    assert_false(pattern_entry_fits(&file->entries[1], "chains", &small));
-    pattern_entry_print_target(&file->entries[0], text, sizeof text);
-    assert_string_equal(text, "cpu avx512");
-    pattern_entry_print_target(&file->entries[1], text, sizeof text);
-    assert_string_equal(text, "any");
+                                              "backend graphs, plain chain d \"Relu\"\n"
+                                              "target \"Intel*\", avx2 chain e \"Relu\"\n"
+                                              "target \"*8 cores\" chain f \"Relu\"\n"
+                                              "backend plain target gpu chain g \"Relu\"");
+    const struct pattern_entry *entries = file->entries;
+    const collage_target avx2 = { .struct_size = sizeof avx2, .avx2 = true };
+    const collage_target avx512 = { .struct_size = sizeof avx512, .avx2 = true, .avx512 = true };
+    const struct pattern_target small = { &avx2, "Intel(R) Xeon(R), 2 cores", "0123" };
+    const struct pattern_target large = { &avx512, "Intel(R) Xeon(R), 8 cores", "4567" };
+    const struct pattern_target other = { &avx512, "AMD EPYC, 8 cores", "89ab" };
+    const struct pattern_target unknown = { &avx512, NULL, NULL };
+    struct text text = { 0 };
+    assert_false(pattern_entry_fits(&entries[0], "chains", &small));
+    assert_true(pattern_entry_fits(&entries[0], "chains", &large));
+    assert_false(pattern_entry_fits(&entries[0], "graphs", &large));
+    assert_true(pattern_entry_fits(&entries[1], "graphs", &small));
+    assert_true(pattern_entry_fits(&entries[1], "plain", &small));
+    assert_false(pattern_entry_fits(&entries[1], "chains", &small));
+    assert_true(pattern_entry_fits(&entries[2], "plain", &small));
+    assert_false(pattern_entry_fits(&entries[2], "plain", &other));
+    assert_false(pattern_entry_fits(&entries[2], "plain", &unknown));
+    assert_true(pattern_entry_fits(&entries[3], "plain", &large)); /* both globs hold */
+    assert_false(pattern_entry_fits(&entries[3], "plain", &small));
+    assert_false(pattern_entry_fits(&entries[3], "plain", &other));
+    assert_false(pattern_entry_fits(&entries[4], "plain", &large)); /* no target has a GPU yet */
+    for (size_t k = 0; k < 4; k++) {
+        pattern_entry_print_target(&entries[k], &text);
+        text_string(&text, "; ");
+    }
+    assert_string_equal(text.bytes,
+                        "cpu avx512; any; avx2 \"Intel*\"; avx2 \"Intel*\" \"*8 cores\"; ");
+    text_free(&text);
     pattern_file_destroy(file);
 }
 

@@ -445,8 +445,12 @@ static const char *const fake_layouts[] = { "", "aBcd4b", "acdb" };
 static inline void fake_setup(struct fake *f, const struct graph *graph)
 {
     *f = (struct fake){ .arena = arena_create(), .enabled = { true, true } };
-    f->entries[0] = (struct backend_entry){ &fake_alpha, "alpha", "", "", "1.0", NULL, NULL };
-    f->entries[1] = (struct backend_entry){ &fake_beta, "beta", "", "", "1.0", NULL, NULL };
+    f->entries[0] = (struct backend_entry){
+        .api = &fake_alpha, .name = "alpha", .file = "", .problem = "", .version = "1.0"
+    };
+    f->entries[1] = (struct backend_entry){
+        .api = &fake_beta, .name = "beta", .file = "", .problem = "", .version = "1.0"
+    };
     f->registry = (struct registry){ f->arena, f->entries, 2, { .context = &f->world } };
     f->set = (struct candidate_set){ .arena = f->arena, .graph = graph, .registry = &f->registry };
     f->set.target = (collage_target){ .struct_size = sizeof f->set.target, .threads = 1 };

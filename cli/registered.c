@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "registered.h"
+
+static void print_entry(const collage_registered_info *info)
+{
+    char target[128], name[64], path[1024], problem[512];
+    collage_printable(target, sizeof target, info->target);
+    collage_printable(name, sizeof name, info->name);
+    collage_printable(path, sizeof path, info->path);
+    collage_printable(problem, sizeof problem, info->problem);
+    printf("  %-8s  %s%s%s%s", info->kind, name, *name && *path ? "  " : "", path,
+           info->kept ? "" : "  (this run only)");
+    if (strcmp(target, "any") != 0)
+        printf("  for %s%s", target, info->here ? "" : " (another machine)");
+    printf("%s%s\n", *problem ? ": " : "", problem);
+}
+
+int print_registered(collage_context *context, bool patterns)
+{
+    char file[1024];
+    bool any = false;
+    collage_printable(file, sizeof file, collage_registry_file(context));
+    for (size_t k = 0; k < collage_registered_count(context); k++) {
+        collage_registered_info info = { .struct_size = sizeof info };
+        collage_status status = collage_registered_describe(context, k, &info);
+        if (status != COLLAGE_OK)
+            return complain_of(context, status);
+        if ((strcmp(info.kind, "patterns") == 0) != patterns)
+            continue;
+        if (!any)
+            printf("%sRegistered in %s:\n", patterns ? "" : "\n", file);
+        any = true;
+        print_entry(&info);
+    }
+    if (!any && patterns)
+        printf("No file of patterns is registered in %s.\n", file);
+    return EXIT_OK;
+}

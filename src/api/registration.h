@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* registration.h: what a context's user has registered, and the registry of backends that follows
+ * from it. */
+#ifndef COLLAGE_API_REGISTRATION_H
+#define COLLAGE_API_REGISTRATION_H
+
+#include "api/handles.h"
+
+/* Reads the registry file, if there is one (what is wrong with it is a warning), and makes the
+ * context's list of plugins and its registry. */
+collage_status registration_open(collage_context *context, struct error *error);
+void registration_close(collage_context *context);
+
+/* Does the entry's target fit this machine? Looks at the machine only if it must. */
+bool registration_fits(collage_context *context, const struct registered_entry *entry);
+
+/* One thing that is to be different. */
+struct registration_change {
+    enum registration_deed { SET_BACKEND, FORGET_BACKEND, ADD_PATTERNS, FORGET_PATTERNS } deed;
+    struct registered_entry entry; /* borrowed; to forget: its name or path */
+    const char *forget_target;     /* of what is to be forgotten; NULL: any */
+};
+
+/* Changes the context, and the registry file if entry.kept: all or nothing. *found (may be NULL):
+ * there was something to forget. */
+collage_status registration_apply(collage_context *context,
+                                  const struct registration_change *change, bool *found,
+                                  struct error *error);
+
+/* What the caller knows of it, the rest being defaults; COLLAGE_ERROR_ARGUMENT if it cannot be. */
+collage_status registration_take(const collage_registration *given, collage_registration *out,
+                                 struct error *error);
+/* The absolute path of a file; memory_alloc'ed. must_exist: else the path as it would be. */
+collage_status registration_path(const char *path, bool must_exist, char **out,
+                                 struct error *error);
+
+#endif
