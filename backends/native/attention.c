@@ -457,9 +457,9 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
     cut_blocks(a, kernel->threads);
     a->scratch = (attention_scratch(a->r.size, a->r.value_size) + 15) / 16 * 16;
     kernel->scratch_bytes = (uint64_t)kernel->threads * (uint64_t)a->scratch * sizeof(float);
+    const long long blocks = a->blocks * a->r.batch * a->r.heads;
     snprintf(kernel->implementation, sizeof kernel->implementation,
-             "%lld blocks of %lld queries, %u steps",
-             (long long)(a->blocks * a->r.batch * a->r.heads), (long long)a->block_queries,
+             "%lld blocks of %lld queries, %u steps", blocks, (long long)a->block_queries,
              (unsigned)a->r.step_count);
     return COLLAGE_OK;
 }

@@ -19,7 +19,7 @@ struct builder {
     const struct program_request *request;
     struct program *program;
     uint32_t nodes;
-    int8_t slot[MAX_VALUES];       /* -1: none yet */
+    int16_t slot[MAX_VALUES];      /* -1: none yet */
     uint32_t last_use[MAX_VALUES]; /* the node, + 1 */
     bool streams[PROGRAM_SLOTS];
     uint32_t held[PROGRAM_REGISTERS]; /* value, + 1 */
@@ -239,7 +239,7 @@ static bool add_leaf(struct builder *b, uint32_t value)
         return refuse(b->why, "an operand does not broadcast to the result");
     if (!value_is_outside(request->subgraph, value) && !(request->is_row && request->is_row[value]))
         return refuse(b->why, "the nodes do not follow one another");
-    b->slot[value] = (int8_t)program->leaf_count;
+    b->slot[value] = (int16_t)program->leaf_count;
     program->leaves[program->leaf_count++] =
         (struct program_leaf){ .value = value, .is_bytes = info->dtype == COLLAGE_BOOL };
     return true;
@@ -338,7 +338,7 @@ static bool widen_bools(struct builder *b)
                                      .streams = { b->streams[l] },
                                      .is_stream = b->streams[l] };
         b->streams[to] = b->streams[l];
-        b->slot[leaf->value] = (int8_t)to;
+        b->slot[leaf->value] = (int16_t)to;
         if (!push(b, &step))
             return false;
     }
@@ -370,7 +370,7 @@ static bool add_step(struct builder *b, uint32_t n)
         step.is_stream = true;
     }
     step.to = (uint8_t)to;
-    b->slot[made] = (int8_t)to;
+    b->slot[made] = (int16_t)to;
     b->streams[to] = step.is_stream;
     if (!push(b, &step))
         return false;

@@ -146,8 +146,9 @@ static void announce_in_place(collage_kernel *kernel, const struct winograd *win
     uint32_t tensors = epilogue_tensor_inputs(&winograd->epilogue);
     for (uint32_t k = 0; k < input_count && kernel->inplace_count < 4; k++) {
         if ((tensors >> k & 1) && k != winograd->input) {
-            kernel->inplace[2 * kernel->inplace_count] = 0;
-            kernel->inplace[2 * kernel->inplace_count++ + 1] = k;
+            uint32_t *pair = &kernel->inplace[(size_t)2 * kernel->inplace_count++];
+            pair[0] = 0;
+            pair[1] = k;
         }
     }
 }

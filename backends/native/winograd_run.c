@@ -39,8 +39,9 @@ static int64_t input_planes(const struct winograd_shape *shape, int64_t planes)
 static int64_t l2_floats(void)
 {
     long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    int64_t known = bytes > 0 ? bytes : 512 * 1024;
-    return larger(256 * 1024, smaller(known, 2048 * 1024)) / (int64_t)sizeof(float);
+    int64_t known = bytes > 0 ? bytes : INT64_C(512) * 1024;
+    return larger(INT64_C(256) * 1024, smaller(known, INT64_C(2048) * 1024)) /
+           (int64_t)sizeof(float);
 }
 
 /* Floats between elements: an odd number of cache lines, so that they do not meet in the sets of

@@ -66,7 +66,10 @@ static size_t split(char *line, char *fields[MOST_FIELDS])
 
 static collage_status read_entry(const struct reader *reader, char *line)
 {
-    char *fields[MOST_FIELDS] = { NULL };
+    char none[] = "";
+    char *fields[MOST_FIELDS];
+    for (size_t k = 0; k < MOST_FIELDS; k++)
+        fields[k] = none;
     size_t count = split(line, fields), f = 0;
     while (f < FORM_COUNT && strcmp(forms[f].word, fields[0]) != 0)
         f++;

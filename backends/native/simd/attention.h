@@ -54,7 +54,7 @@ static inline int64_t attention_scratch(int64_t size, int64_t value_size)
 {
     int64_t columns = (value_size + ATTENTION_PANEL - 1) / ATTENTION_PANEL * ATTENTION_PANEL;
     return ATTENTION_KEYS * size + ATTENTION_KEYS * columns + ATTENTION_QUERIES * columns +
-           ATTENTION_ROWS * ATTENTION_KEYS + 2 * ATTENTION_QUERIES;
+           (int64_t)ATTENTION_ROWS * ATTENTION_KEYS + INT64_C(2) * ATTENTION_QUERIES;
 }
 
 struct attention_kernels {
