@@ -50,7 +50,8 @@ INLINE vec vec_log(vec x)
     /* x = 2^n m, m between sqrt(1/2) and sqrt(2); denormals are made larger first. */
     ivec tiny = x < 1.17549435e-38f;
     vec y = vec_select(tiny, x * 8388608.0f, x);
-    ivec bits = (ivec)y - 0x3F3504F3; /* sqrt(1/2) */
+    y = vec_select(x > 0.0f, y, vec_set(1.0f)); /* the results of others are known */
+    ivec bits = (ivec)y - 0x3F3504F3;           /* sqrt(1/2) */
     ivec n = bits >> 23;
     vec m = (vec)((ivec)y - (n << 23));
     vec e = __builtin_convertvector(n, vec) - vec_select(tiny, vec_set(23.0f), vec_set(0.0f));
