@@ -4,7 +4,17 @@
 
 #include "family.h"
 
-enum { CHANNELS_MIN = 2, CHANNELS_MAX = 64 }; /* of a group */
+enum { CHANNELS_MIN = 2, CHANNELS_MAX = 64, WINOGRAD_MIN = 16, WINOGRAD_MAP_MIN = 6 };
+
+/* Those are made faster by the family of Winograd convolutions. */
+static bool is_for_winograd(const struct window *window)
+{
+    return window->channels_in / window->group >= WINOGRAD_MIN &&
+           window->channels_out / window->group >= WINOGRAD_MIN && window->kernel_height == 3 &&
+           window->kernel_width == 3 && window->stride_height == 1 && window->stride_width == 1 &&
+           window->height_out >= WINOGRAD_MAP_MIN && window->width_out >= WINOGRAD_MAP_MIN &&
+           window->pad_top <= 2 && window->pad_left <= 2;
+}
 
 static bool read(struct window *window, struct epilogue *epilogue, const collage_subgraph *subgraph,
                  const collage_target *target, collage_message *why)
@@ -15,10 +25,11 @@ static bool read(struct window *window, struct epilogue *epilogue, const collage
     const int64_t in = window->channels_in / window->group;
     const int64_t out = window->channels_out / window->group;
     bool share = in == out && out < lanes && lanes % out == 0;
-    bool whole = in % lanes == 0 && out % lanes == 0;
+    bool whole = in % lanes == 0 && out % lanes == 0 && !is_for_winograd(window);
     if (window->group > 1 && in >= CHANNELS_MIN && in <= CHANNELS_MAX && (share || whole))
         return true;
-    fail(why, COLLAGE_ERROR_UNSUPPORTED, "its groups are not parts or multiples of a vector");
+    fail(why, COLLAGE_ERROR_UNSUPPORTED,
+         "its groups are no parts or multiples of a vector, or for Winograd");
     return false;
 }
 
