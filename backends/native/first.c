@@ -74,8 +74,7 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
     plan->block = window_choose_block(window->width_out, plan->lanes == 16 ? wide : narrow);
     plan->unit_blocks = FIRST_VECTORS;
     plan->row_weights = window->channels_in * window->kernel_width * FIRST_VECTORS * plan->lanes;
-    if (!first_reads_straight(plan))
-        plan->scratch_floats = window->channels_in * window->kernel_height * first_row_floats(plan);
+    plan->scratch_floats = window->channels_in * window->kernel_height * first_row_floats(plan);
     window_describe(kernel, "first");
     return window_finish(kernel, request, pack, "first", message);
 }
