@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transposed.c: R output pixels of a phase and V blocks of channels are summed up in registers, as
+ * a product of matrices is: for each tap and input channel, V vectors of weights times R pixels,
+ * each brought into all lanes. What lies outside the map is read from a block of zeros.
+ */
+#include "transposed.h"
+
+#include "window.h"
+
+enum { R_MAX = 14 };
+
+static const float nothing[LANES];
+
+/* A block of pixels. */
+struct tile {
+    const struct window_plan *plan;
+    const float *from;
+    const float *weights; /* of the phase */
+    struct transposed_axis y, x;
+    int64_t pixels;                                  /* at most R */
+    int64_t image[R_MAX], row[R_MAX], column[R_MAX]; /* of each pixel, in its phase */
+    vec bias[TRANSPOSED_VECTORS];
+    float *results; /* [V][R][LANES] */
+};
+
+/* Where the inputs of a tap are, in the first block of channels, and how far it is to the next. */
+INLINE void find_inputs(const struct tile *tile, int64_t ty, int64_t tx, const int R,
+                        const float **at, int64_t *step)
+{
+    const struct window *window = &tile->plan->window;
+    const int64_t plane = window->height_in * window->width_in * LANES;
+    const int64_t blocks = (window->channels_in + LANES - 1) / LANES;
+    for (int r = 0; r < R; r++) {
+        int64_t y = tile->y.base + tile->row[r] - ty, x = tile->x.base + tile->column[r] - tx;
+        bool inside = y >= 0 && y < window->height_in && x >= 0 && x < window->width_in;
+        at[r] = inside ? tile->from + tile->image[r] * blocks * plane +
+                             (y * window->width_in + x) * LANES
+                       : nothing;
+        step[r] = inside ? plane : 0;
+    }
+}
+
+INLINE void make_tile(const struct tile *tile, const int R, const int V)
+{
+    const struct window_plan *plan = tile->plan;
+    const int64_t channels = plan->window.channels_in;
+    const float *weights = tile->weights;
+    vec sums[R_MAX][TRANSPOSED_VECTORS];
+    UNROLL
+    for (int r = 0; r < R; r++) {
+        UNROLL
+        for (int v = 0; v < V; v++)
+            sums[r][v] = tile->bias[v];
+    }
+    for (int64_t tap = 0; tap < tile->y.taps * tile->x.taps; tap++) {
+        const float *at[R_MAX];
+        int64_t step[R_MAX];
+        find_inputs(tile, tap / tile->x.taps, tap % tile->x.taps, R, at, step);
+        for (int64_t left = channels; left > 0; left -= LANES) {
+            int64_t lanes = left < LANES ? left : LANES;
+            for (int64_t c = 0; c < lanes; c++, weights += V * LANES) {
+                vec taps[TRANSPOSED_VECTORS];
+                UNROLL
+                for (int v = 0; v < V; v++)
+                    taps[v] = vec_load(weights + v * LANES);
+                UNROLL
+                for (int r = 0; r < R; r++) {
+                    vec pixel = vec_set(at[r][c]);
+                    UNROLL
+                    for (int v = 0; v < V; v++)
+                        sums[r][v] += pixel * taps[v];
+                }
+            }
+            for (int r = 0; r < R; r++)
+                at[r] += step[r];
+        }
+    }
+    const vec low = vec_set(plan->low), high = vec_set(plan->high);
+    UNROLL
+    for (int r = 0; r < R; r++) {
+        UNROLL
+        for (int v = 0; v < V; v++)
+            vec_store(tile->results + (v * R_MAX + r) * LANES,
+                      plan->clamp ? window_clamp(sums[r][v], low, high) : sums[r][v]);
+    }
+}
+
+typedef void tile_function(const struct tile *tile);
+
+#define TILE(R)                                                                                    \
+    static void tile_##R##_1(const struct tile *tile)                                              \
+    {                                                                                              \
+        make_tile(tile, R, 1);                                                                     \
+    }                                                                                              \
+    static void tile_##R##_2(const struct tile *tile)                                              \
+    {                                                                                              \
+        make_tile(tile, R, 2);                                                                     \
+    }
+#define FUNCTIONS(R)                                                                               \
+    {                                                                                              \
+        tile_##R##_1, tile_##R##_2                                                                 \
+    }
+#if LANES == 16
+TILE(14)
+TILE(8)
+TILE(7)
+static const int64_t sizes[] = TRANSPOSED_BLOCKS_16;
+static tile_function *const functions[][TRANSPOSED_VECTORS] = { FUNCTIONS(14), FUNCTIONS(8),
+                                                                FUNCTIONS(7) };
+#else
+TILE(6)
+TILE(5)
+TILE(4)
+static const int64_t sizes[] = TRANSPOSED_BLOCKS_8;
+static tile_function *const functions[][TRANSPOSED_VECTORS] = { FUNCTIONS(6), FUNCTIONS(5),
+                                                                FUNCTIONS(4) };
+#endif
+enum { SIZES = sizeof functions / sizeof functions[0] };
+
+static tile_function *choose(const struct window_plan *plan, int64_t vectors)
+{
+    int size = 0;
+    while (size < SIZES - 1 && sizes[size] != plan->block)
+        size++;
+    return functions[size][vectors - 1];
+}
+
+/* Puts the results where they belong, and ends them. */
+static void scatter(const struct tile *tile, float *to, int64_t first, int64_t vectors,
+                    const void *const *inputs)
+{
+    const struct window_plan *plan = tile->plan;
+    const struct window *window = &plan->window;
+    const bool by_pixel = epilogue_tensor_inputs(&plan->rest) != 0;
+    for (int64_t v = 0; v < vectors; v++) {
+        float *results = tile->results + v * R_MAX * LANES;
+        if (!by_pixel)
+            window_end_pixels(plan, results, tile->pixels, first + v, 0, inputs);
+        for (int64_t r = 0; r < tile->pixels; r++) {
+            int64_t y = tile->y.first + tile->row[r] * window->stride_height;
+            int64_t x = tile->x.first + tile->column[r] * window->stride_width;
+            int64_t offset = window_output(plan, tile->image[r], first + v, y) + x * LANES;
+            vec_store(to + offset, vec_load(results + r * LANES));
+            if (by_pixel)
+                window_end_pixels(plan, to + offset, 1, first + v, offset, inputs);
+        }
+    }
+}
+
+static void units(const struct window_plan *plan, const void *const *inputs, float *to,
+                  float *scratch, int64_t begin, int64_t end)
+{
+    (void)scratch;
+    const struct window *window = &plan->window;
+    const int64_t phases = window->stride_height * window->stride_width;
+    const int64_t pairs = (plan->blocks_out + TRANSPOSED_VECTORS - 1) / TRANSPOSED_VECTORS;
+    const int64_t tiles = plan->units / (pairs * phases);
+    float results[TRANSPOSED_VECTORS * R_MAX * LANES];
+    for (int64_t number = begin; number < end; number++) {
+        int64_t pair = number / (phases * tiles), phase = number / tiles % phases;
+        int64_t first = pair * TRANSPOSED_VECTORS, vectors = plan->blocks_out - first;
+        vectors = vectors < TRANSPOSED_VECTORS ? vectors : TRANSPOSED_VECTORS;
+        struct tile tile = {
+            .plan = plan,
+            .from = inputs[plan->input],
+            .y = transposed_axis(phase / window->stride_width, window->stride_height,
+                                 window->kernel_height, window->pad_top, window->height_out),
+            .x = transposed_axis(phase % window->stride_width, window->stride_width,
+                                 window->kernel_width, window->pad_left, window->width_out),
+            .results = results,
+        };
+        int64_t pixel = number % tiles * plan->block, area = tile.y.count * tile.x.count;
+        tile.pixels = window->batch * area - pixel;
+        tile.pixels = tile.pixels < plan->block ? tile.pixels : plan->block;
+        if (tile.pixels <= 0)
+            continue;
+        for (int64_t r = 0; r < plan->block; r++) {
+            int64_t k = pixel + (r < tile.pixels ? r : 0);
+            tile.image[r] = k / area;
+            tile.row[r] = k % area / tile.x.count;
+            tile.column[r] = k % tile.x.count;
+        }
+        for (int64_t v = 0; v < vectors; v++)
+            tile.bias[v] = window_bias(plan, first + v);
+        tile.weights = plan->weights + pair * plan->unit_weights +
+                       transposed_begin(&tile.y, &tile.x, window->kernel_width) *
+                           window->channels_in * vectors * LANES;
+        choose(plan, vectors)(&tile);
+        scatter(&tile, to, first, vectors, inputs);
+    }
+}
+
+const struct transposed_kernels ISA(transposed_kernels) = { units };
