@@ -8,9 +8,15 @@
 
 #include "window.h"
 
-enum { R_MAX = 14 };
+/* Weights that stay in the L2 cache: all phases of some pixels are made one after the other. */
+enum { R_MAX = 14, CACHED_FLOATS = 64 * 1024 };
 
 static const float nothing[LANES];
+
+/* A pixel of a phase. */
+struct pixel {
+    int64_t image, row, column; /* row and column in its phase */
+};
 
 /* A block of pixels. */
 struct tile {
@@ -18,11 +24,30 @@ struct tile {
     const float *from;
     const float *weights; /* of the phase */
     struct transposed_axis y, x;
-    int64_t pixels;                                  /* at most R */
-    int64_t image[R_MAX], row[R_MAX], column[R_MAX]; /* of each pixel, in its phase */
+    int64_t pixels; /* at most R */
+    struct pixel pixel[R_MAX];
     vec bias[TRANSPOSED_VECTORS];
     float *results; /* [V][R][LANES] */
 };
+
+/* Those behind the last are the last again. */
+static void find_pixels(struct tile *tile, int64_t first)
+{
+    int64_t in_image = first % (tile->y.count * tile->x.count);
+    struct pixel at = { .image = first / (tile->y.count * tile->x.count),
+                        .row = in_image / tile->x.count,
+                        .column = in_image % tile->x.count };
+    for (int64_t r = 0; r < tile->plan->block; r++) {
+        tile->pixel[r] = at;
+        if (r + 1 >= tile->pixels || ++at.column < tile->x.count)
+            continue;
+        at.column = 0;
+        if (++at.row < tile->y.count)
+            continue;
+        at.row = 0;
+        at.image++;
+    }
+}
 
 /* Where the inputs of a tap are, in the first block of channels, and how far it is to the next. */
 INLINE void find_inputs(const struct tile *tile, int64_t ty, int64_t tx, const int R,
@@ -30,12 +55,12 @@ INLINE void find_inputs(const struct tile *tile, int64_t ty, int64_t tx, const i
 {
     const struct window *window = &tile->plan->window;
     const int64_t plane = window->height_in * window->width_in * LANES;
-    const int64_t blocks = (window->channels_in + LANES - 1) / LANES;
+    const int64_t image = (window->channels_in + LANES - 1) / LANES * plane;
     for (int r = 0; r < R; r++) {
-        int64_t y = tile->y.base + tile->row[r] - ty, x = tile->x.base + tile->column[r] - tx;
+        const struct pixel *pixel = &tile->pixel[r];
+        int64_t y = tile->y.base + pixel->row - ty, x = tile->x.base + pixel->column - tx;
         bool inside = y >= 0 && y < window->height_in && x >= 0 && x < window->width_in;
-        at[r] = inside ? tile->from + tile->image[r] * blocks * plane +
-                             (y * window->width_in + x) * LANES
+        at[r] = inside ? tile->from + pixel->image * image + (y * window->width_in + x) * LANES
                        : nothing;
         step[r] = inside ? plane : 0;
     }
@@ -132,16 +157,18 @@ static void scatter(const struct tile *tile, float *to, int64_t first, int64_t v
 {
     const struct window_plan *plan = tile->plan;
     const struct window *window = &plan->window;
+    const int64_t plane = window->height_out * window->width_out * LANES;
     const bool by_pixel = epilogue_tensor_inputs(&plan->rest) != 0;
-    for (int64_t v = 0; v < vectors; v++) {
-        float *results = tile->results + v * R_MAX * LANES;
-        if (!by_pixel)
-            window_end_pixels(plan, results, tile->pixels, first + v, 0, inputs);
-        for (int64_t r = 0; r < tile->pixels; r++) {
-            int64_t y = tile->y.first + tile->row[r] * window->stride_height;
-            int64_t x = tile->x.first + tile->column[r] * window->stride_width;
-            int64_t offset = window_output(plan, tile->image[r], first + v, y) + x * LANES;
-            vec_store(to + offset, vec_load(results + r * LANES));
+    for (int64_t v = 0; v < vectors && !by_pixel; v++)
+        window_end_pixels(plan, tile->results + v * R_MAX * LANES, tile->pixels, first + v, 0,
+                          inputs);
+    for (int64_t r = 0; r < tile->pixels; r++) {
+        const struct pixel *pixel = &tile->pixel[r];
+        int64_t y = tile->y.first + pixel->row * window->stride_height;
+        int64_t x = tile->x.first + pixel->column * window->stride_width;
+        int64_t offset = window_output(plan, pixel->image, first, y) + x * LANES;
+        for (int64_t v = 0; v < vectors; v++, offset += plane) {
+            vec_store(to + offset, vec_load(tile->results + (v * R_MAX + r) * LANES));
             if (by_pixel)
                 window_end_pixels(plan, to + offset, 1, first + v, offset, inputs);
         }
@@ -156,9 +183,12 @@ static void units(const struct window_plan *plan, const void *const *inputs, flo
     const int64_t phases = window->stride_height * window->stride_width;
     const int64_t pairs = (plan->blocks_out + TRANSPOSED_VECTORS - 1) / TRANSPOSED_VECTORS;
     const int64_t tiles = plan->units / (pairs * phases);
+    const bool phases_first = plan->unit_weights <= CACHED_FLOATS;
     float results[TRANSPOSED_VECTORS * R_MAX * LANES];
     for (int64_t number = begin; number < end; number++) {
-        int64_t pair = number / (phases * tiles), phase = number / tiles % phases;
+        int64_t pair = number / (phases * tiles), in_pair = number % (phases * tiles);
+        int64_t phase = phases_first ? in_pair % phases : in_pair / tiles;
+        int64_t block = phases_first ? in_pair / phases : in_pair % tiles;
         int64_t first = pair * TRANSPOSED_VECTORS, vectors = plan->blocks_out - first;
         vectors = vectors < TRANSPOSED_VECTORS ? vectors : TRANSPOSED_VECTORS;
         struct tile tile = {
@@ -170,17 +200,12 @@ static void units(const struct window_plan *plan, const void *const *inputs, flo
                                  window->kernel_width, window->pad_left, window->width_out),
             .results = results,
         };
-        int64_t pixel = number % tiles * plan->block, area = tile.y.count * tile.x.count;
+        int64_t pixel = block * plan->block, area = tile.y.count * tile.x.count;
         tile.pixels = window->batch * area - pixel;
         tile.pixels = tile.pixels < plan->block ? tile.pixels : plan->block;
         if (tile.pixels <= 0)
             continue;
-        for (int64_t r = 0; r < plan->block; r++) {
-            int64_t k = pixel + (r < tile.pixels ? r : 0);
-            tile.image[r] = k / area;
-            tile.row[r] = k % area / tile.x.count;
-            tile.column[r] = k % tile.x.count;
-        }
+        find_pixels(&tile, pixel);
         for (int64_t v = 0; v < vectors; v++)
             tile.bias[v] = window_bias(plan, first + v);
         tile.weights = plan->weights + pair * plan->unit_weights +

@@ -53,7 +53,8 @@ static inline int64_t transposed_begin(const struct transposed_axis *y,
 struct transposed_kernels {
     /* Input and output are blocked, unit_blocks is TRANSPOSED_VECTORS. A unit of work is a block of
      * pixels of a phase, counted over images, rows and columns: numbered by pair of blocks of
-     * channels, phase and block of pixels; each phase has as many as the largest. Weights of a
+     * channels, and then by phase and block of pixels, or the other way round if the weights are
+     * few; each phase has as many as the largest. Weights of a
      * pair: [phase y][phase x][tap y][tap x][input channels][vectors][lanes], fewer vectors in the
      * last one. */
     window_rows *units;
