@@ -4,7 +4,7 @@
 
 #include "family.h"
 
-enum { CHANNELS_MIN = 8, STRIDE_MAX = 4 };
+enum { CHANNELS_MIN = 8 };
 
 static bool read(struct window *window, struct epilogue *epilogue, const collage_subgraph *subgraph,
                  collage_message *why)
@@ -12,7 +12,8 @@ static bool read(struct window *window, struct epilogue *epilogue, const collage
     if (!window_read_transposed(window, epilogue, subgraph, why))
         return false;
     if (window->channels_in >= CHANNELS_MIN && window->channels_out >= CHANNELS_MIN &&
-        window->stride_height <= STRIDE_MAX && window->stride_width <= STRIDE_MAX)
+        window->stride_height <= TRANSPOSED_STRIDE_MAX &&
+        window->stride_width <= TRANSPOSED_STRIDE_MAX)
         return true;
     fail(why, COLLAGE_ERROR_UNSUPPORTED, "it has too few channels or too large a stride");
     return false;

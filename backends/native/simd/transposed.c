@@ -25,6 +25,7 @@ struct tile {
     const float *weights; /* of the phase */
     struct transposed_axis y, x;
     int64_t pixels; /* at most R */
+    bool in_row;    /* they are R neighbours in a row */
     struct pixel pixel[R_MAX];
     vec bias[TRANSPOSED_VECTORS];
     float *results; /* [V][R][LANES] */
@@ -37,6 +38,7 @@ static void find_pixels(struct tile *tile, int64_t first)
     struct pixel at = { .image = first / (tile->y.count * tile->x.count),
                         .row = in_image / tile->x.count,
                         .column = in_image % tile->x.count };
+    tile->in_row = tile->pixels == tile->plan->block && at.column + tile->pixels <= tile->x.count;
     for (int64_t r = 0; r < tile->plan->block; r++) {
         tile->pixel[r] = at;
         if (r + 1 >= tile->pixels || ++at.column < tile->x.count)
@@ -49,27 +51,83 @@ static void find_pixels(struct tile *tile, int64_t first)
     }
 }
 
-/* Where the inputs of a tap are, in the first block of channels, and how far it is to the next. */
-INLINE void find_inputs(const struct tile *tile, int64_t ty, int64_t tx, const int R,
-                        const float **at, int64_t *step)
+/* Where a pixel's input of a tap is, in the first block of channels; NULL: outside. */
+INLINE const float *find_input(const struct tile *tile, const struct pixel *pixel, int64_t ty,
+                               int64_t tx)
+{
+    const struct window *window = &tile->plan->window;
+    const int64_t area = window->height_in * window->width_in;
+    const int64_t blocks = (window->channels_in + LANES - 1) / LANES;
+    int64_t y = tile->y.base + pixel->row - ty, x = tile->x.base + pixel->column - tx;
+    if (y < 0 || y >= window->height_in || x < 0 || x >= window->width_in)
+        return NULL;
+    return tile->from + (pixel->image * blocks * area + y * window->width_in + x) * LANES;
+}
+
+/* A tap of neighbours in a row, all of them inside. */
+INLINE const float *add_row(const struct tile *tile, const float *from, const float *weights,
+                            const int R, const int V, vec sums[R_MAX][TRANSPOSED_VECTORS])
 {
     const struct window *window = &tile->plan->window;
     const int64_t plane = window->height_in * window->width_in * LANES;
-    const int64_t image = (window->channels_in + LANES - 1) / LANES * plane;
-    for (int r = 0; r < R; r++) {
-        const struct pixel *pixel = &tile->pixel[r];
-        int64_t y = tile->y.base + pixel->row - ty, x = tile->x.base + pixel->column - tx;
-        bool inside = y >= 0 && y < window->height_in && x >= 0 && x < window->width_in;
-        at[r] = inside ? tile->from + pixel->image * image + (y * window->width_in + x) * LANES
-                       : nothing;
-        step[r] = inside ? plane : 0;
+    for (int64_t left = window->channels_in; left > 0; left -= LANES, from += plane) {
+        int64_t lanes = left < LANES ? left : LANES;
+        for (int64_t c = 0; c < lanes; c++, weights += V * LANES) {
+            vec taps[TRANSPOSED_VECTORS];
+            UNROLL
+            for (int v = 0; v < V; v++)
+                taps[v] = vec_load(weights + v * LANES);
+            UNROLL
+            for (int r = 0; r < R; r++) {
+                vec pixel = vec_set(from[r * LANES + c]);
+                UNROLL
+                for (int v = 0; v < V; v++)
+                    sums[r][v] += pixel * taps[v];
+            }
+        }
     }
+    return weights;
+}
+
+/* A tap of any pixels. */
+INLINE const float *add_pixels(const struct tile *tile, int64_t ty, int64_t tx,
+                               const float *weights, const int R, const int V,
+                               vec sums[R_MAX][TRANSPOSED_VECTORS])
+{
+    const struct window *window = &tile->plan->window;
+    const int64_t plane = window->height_in * window->width_in * LANES;
+    const float *at[R_MAX];
+    int64_t step[R_MAX];
+    for (int r = 0; r < R; r++) {
+        at[r] = find_input(tile, &tile->pixel[r], ty, tx);
+        step[r] = at[r] ? plane : 0;
+        if (!at[r])
+            at[r] = nothing;
+    }
+    for (int64_t left = window->channels_in; left > 0; left -= LANES) {
+        int64_t lanes = left < LANES ? left : LANES;
+        for (int64_t c = 0; c < lanes; c++, weights += V * LANES) {
+            vec taps[TRANSPOSED_VECTORS];
+            UNROLL
+            for (int v = 0; v < V; v++)
+                taps[v] = vec_load(weights + v * LANES);
+            UNROLL
+            for (int r = 0; r < R; r++) {
+                vec pixel = vec_set(at[r][c]);
+                UNROLL
+                for (int v = 0; v < V; v++)
+                    sums[r][v] += pixel * taps[v];
+            }
+        }
+        for (int r = 0; r < R; r++)
+            at[r] += step[r];
+    }
+    return weights;
 }
 
 INLINE void make_tile(const struct tile *tile, const int R, const int V)
 {
     const struct window_plan *plan = tile->plan;
-    const int64_t channels = plan->window.channels_in;
     const float *weights = tile->weights;
     vec sums[R_MAX][TRANSPOSED_VECTORS];
     UNROLL
@@ -78,27 +136,14 @@ INLINE void make_tile(const struct tile *tile, const int R, const int V)
         for (int v = 0; v < V; v++)
             sums[r][v] = tile->bias[v];
     }
-    for (int64_t tap = 0; tap < tile->y.taps * tile->x.taps; tap++) {
-        const float *at[R_MAX];
-        int64_t step[R_MAX];
-        find_inputs(tile, tap / tile->x.taps, tap % tile->x.taps, R, at, step);
-        for (int64_t left = channels; left > 0; left -= LANES) {
-            int64_t lanes = left < LANES ? left : LANES;
-            for (int64_t c = 0; c < lanes; c++, weights += V * LANES) {
-                vec taps[TRANSPOSED_VECTORS];
-                UNROLL
-                for (int v = 0; v < V; v++)
-                    taps[v] = vec_load(weights + v * LANES);
-                UNROLL
-                for (int r = 0; r < R; r++) {
-                    vec pixel = vec_set(at[r][c]);
-                    UNROLL
-                    for (int v = 0; v < V; v++)
-                        sums[r][v] += pixel * taps[v];
-                }
-            }
-            for (int r = 0; r < R; r++)
-                at[r] += step[r];
+    for (int64_t ty = 0; ty < tile->y.taps; ty++) {
+        for (int64_t tx = 0; tx < tile->x.taps; tx++) {
+            const float *first = find_input(tile, &tile->pixel[0], ty, tx);
+            const float *last = find_input(tile, &tile->pixel[R - 1], ty, tx);
+            if (tile->in_row && first && last)
+                weights = add_row(tile, first, weights, R, V, sums);
+            else
+                weights = add_pixels(tile, ty, tx, weights, R, V, sums);
         }
     }
     const vec low = vec_set(plan->low), high = vec_set(plan->high);
@@ -184,24 +229,27 @@ static void units(const struct window_plan *plan, const void *const *inputs, flo
     const int64_t pairs = (plan->blocks_out + TRANSPOSED_VECTORS - 1) / TRANSPOSED_VECTORS;
     const int64_t tiles = plan->units / (pairs * phases);
     const bool phases_first = plan->unit_weights <= CACHED_FLOATS;
+    struct transposed_axis ys[TRANSPOSED_STRIDE_MAX], xs[TRANSPOSED_STRIDE_MAX];
     float results[TRANSPOSED_VECTORS * R_MAX * LANES];
+    for (int64_t p = 0; p < window->stride_height; p++)
+        ys[p] = transposed_axis(p, window->stride_height, window->kernel_height, window->pad_top,
+                                window->height_out);
+    for (int64_t p = 0; p < window->stride_width; p++)
+        xs[p] = transposed_axis(p, window->stride_width, window->kernel_width, window->pad_left,
+                                window->width_out);
     for (int64_t number = begin; number < end; number++) {
         int64_t pair = number / (phases * tiles), in_pair = number % (phases * tiles);
         int64_t phase = phases_first ? in_pair % phases : in_pair / tiles;
         int64_t block = phases_first ? in_pair / phases : in_pair % tiles;
         int64_t first = pair * TRANSPOSED_VECTORS, vectors = plan->blocks_out - first;
         vectors = vectors < TRANSPOSED_VECTORS ? vectors : TRANSPOSED_VECTORS;
-        struct tile tile = {
-            .plan = plan,
-            .from = inputs[plan->input],
-            .y = transposed_axis(phase / window->stride_width, window->stride_height,
-                                 window->kernel_height, window->pad_top, window->height_out),
-            .x = transposed_axis(phase % window->stride_width, window->stride_width,
-                                 window->kernel_width, window->pad_left, window->width_out),
-            .results = results,
-        };
-        int64_t pixel = block * plan->block, area = tile.y.count * tile.x.count;
-        tile.pixels = window->batch * area - pixel;
+        struct tile tile = { .plan = plan,
+                             .from = inputs[plan->input],
+                             .y = ys[phase / window->stride_width],
+                             .x = xs[phase % window->stride_width],
+                             .results = results };
+        int64_t pixel = block * plan->block;
+        tile.pixels = window->batch * tile.y.count * tile.x.count - pixel;
         tile.pixels = tile.pixels < plan->block ? tile.pixels : plan->block;
         if (tile.pixels <= 0)
             continue;

@@ -20,8 +20,8 @@
         6, 5, 4, 0                                                                                 \
     }
 
-/* Blocks of output channels in a unit of work. */
-enum { TRANSPOSED_VECTORS = 2 };
+/* Blocks of output channels in a unit of work, and the largest stride. */
+enum { TRANSPOSED_VECTORS = 2, TRANSPOSED_STRIDE_MAX = 4 };
 
 /* A phase of an axis. */
 struct transposed_axis {
