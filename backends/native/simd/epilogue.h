@@ -53,7 +53,7 @@ static inline void epilogue_blocked(const struct epilogue *epilogue, float *resu
     for (uint32_t k = 0; k < epilogue->count; k++) {
         const struct epilogue_step *step = &epilogue->steps[k];
         const float *tensor = NULL;
-        vec scale = vec_set(0.0f);
+        vec scale;
         switch (step->op) {
         case EPILOGUE_ADD_CHANNEL:
             scale = vec_load(step->channel + channel);

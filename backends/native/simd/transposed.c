@@ -251,7 +251,7 @@ static void units(const struct window_plan *plan, const void *const *inputs, flo
         int64_t pixel = block * plan->block;
         tile.pixels = window->batch * tile.y.count * tile.x.count - pixel;
         tile.pixels = tile.pixels < plan->block ? tile.pixels : plan->block;
-        if (tile.pixels <= 0)
+        if (tile.x.count <= 0 || tile.y.count <= 0 || tile.pixels <= 0)
             continue;
         find_pixels(&tile, pixel);
         for (int64_t v = 0; v < vectors; v++)
