@@ -13,6 +13,12 @@
 
 enum { R_MAX = 14, K_MAX = 5 };
 
+#ifdef __AVX2__
+#define PERMUTES true
+#else
+#define PERMUTES false /* but slowly: not in many forms */
+#endif
+
 /* One pixel's channels in the order of an index. */
 INLINE vec permute(vec v, ivec index)
 {
@@ -106,7 +112,7 @@ INLINE void whole_row(const struct row *row, const int K, const int S, const int
                       const bool mixed)
 {
     const struct window *window = &row->plan->window;
-    const int edge = K == 3;
+    const int edge = K == 3; /* pads that are usual */
     for (int64_t x = 0; x < window->width_out; x += R) {
         if (x + R > window->width_out && window->width_out >= R)
             x = window->width_out - R;
@@ -116,11 +122,11 @@ INLINE void whole_row(const struct row *row, const int K, const int S, const int
             block(row, x, (struct form){ K, S, R, mixed, -1, -1 });
         else if (left <= 0 && right <= 0)
             block(row, x, (struct form){ K, S, R, mixed, 0, 0 });
-        else if (left == edge && right <= 0)
+        else if (edge && left == edge && right <= 0)
             block(row, x, (struct form){ K, S, R, mixed, edge, 0 });
-        else if (left <= 0 && right == edge)
+        else if (edge && left <= 0 && right == edge)
             block(row, x, (struct form){ K, S, R, mixed, 0, edge });
-        else if (left == edge && right == edge)
+        else if (edge && left == edge && right == edge)
             block(row, x, (struct form){ K, S, R, mixed, edge, edge });
         else
             block(row, x, (struct form){ K, S, R, mixed, -1, -1 });
@@ -175,7 +181,8 @@ typedef void row_function(const struct row *row);
     }                                                                                              \
     static void mixed_##K##_##S##_##R(const struct row *row)                                       \
     {                                                                                              \
-        whole_row(row, K, S, R, true);                                                             \
+        if (PERMUTES)                                                                              \
+            whole_row(row, K, S, R, true);                                                         \
     }
 #define FUNCTIONS(K, S, R)                                                                         \
     {                                                                                              \
@@ -204,8 +211,6 @@ static const int64_t sizes[] = GROUPED_BLOCKS_8;
 #endif
 enum { SIZES = sizeof sizes / sizeof sizes[0] - 1 };
 
-ROWS(1, 1)
-ROWS(1, 2)
 ROWS(3, 1)
 ROWS(3, 2)
 ROWS(5, 1)
@@ -223,8 +228,7 @@ static void any_mixed(const struct row *row)
 
 static row_function *choose(const struct window_plan *plan, bool mixed)
 {
-    static row_function *const rows[3][2][SIZES][2] = {
-        { BLOCKS(1, 1), BLOCKS(1, 2) },
+    static row_function *const rows[2][2][SIZES][2] = {
         { BLOCKS(3, 1), BLOCKS(3, 2) },
         { BLOCKS(5, 1), BLOCKS(5, 2) },
     };
@@ -232,9 +236,9 @@ static row_function *choose(const struct window_plan *plan, bool mixed)
     int size = 0;
     while (size < SIZES && sizes[size] != plan->block)
         size++;
-    if ((k != 1 && k != 3 && k != 5) || s > 2 || size == SIZES)
+    if ((k != 3 && k != 5) || s > 2 || size == SIZES || (mixed && !PERMUTES))
         return mixed ? any_mixed : any_whole;
-    return rows[(k - 1) / 2][s - 1][size][mixed];
+    return rows[(k - 3) / 2][s - 1][size][mixed];
 }
 
 static void rows(const struct window_plan *plan, const void *const *inputs, float *to,
