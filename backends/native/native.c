@@ -23,6 +23,7 @@
 
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ACTIVATION "*4" },
+    { "transposed convolution", "ConvTranspose " ACTIVATION "*4" },
     { "elementwise", ELEMENTWISE " " ELEMENTWISE "*7" },
     { "attention",
       "(MatMul|Transpose|Mul) MatMul*1 (Mul|Div|Add|Where)*3 Softmax MatMul Transpose*1" },

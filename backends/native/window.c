@@ -52,16 +52,41 @@ static bool read_pads(const collage_node *node, const int64_t in[2], const int64
     return true;
 }
 
+/* Fills the values, if the first node is such an operator of four-dimensional float32 tensors, with
+ * constant weights. */
+static bool read_values(struct window *window, const collage_subgraph *subgraph, const char *op,
+                        collage_message *why)
+{
+    const collage_node *node = subgraph->nodes[0];
+    if (strcmp(node->op_type, op) != 0 || node->input_count < 2 || node->output_count != 1 ||
+        node->inputs[0] == COLLAGE_NO_VALUE || node->inputs[1] == COLLAGE_NO_VALUE) {
+        fail(why, COLLAGE_ERROR_UNSUPPORTED, "%s is not among these kernels", node->op_type);
+        return false;
+    }
+    if (!all_float32(subgraph, NULL, why))
+        return false;
+    if (subgraph->input_count > 32)
+        return refuse(why, "too many inputs");
+    window->input = node->inputs[0];
+    window->weights = node->inputs[1];
+    if (node->input_count > 2)
+        window->bias = node->inputs[2];
+    window->made = node->outputs[0];
+    const collage_value *x = subgraph->values[window->input];
+    const collage_value *w = subgraph->values[window->weights];
+    if (x->rank != 4 || w->rank != 4 || subgraph->values[window->made]->rank != 4)
+        return refuse(why, "only convolutions with 2 dimensions");
+    if (x->data || !value_is_outside(subgraph, window->input) || !w->data)
+        return refuse(why, "the weights are not constant");
+    return true;
+}
+
 static bool read_geometry(struct window *window, const collage_subgraph *subgraph,
                           const collage_node *node, collage_message *why)
 {
     const collage_value *x = subgraph->values[window->input];
     const collage_value *w = subgraph->values[window->weights];
     const collage_value *y = subgraph->values[window->made];
-    if (x->rank != 4 || w->rank != 4 || y->rank != 4)
-        return refuse(why, "only convolutions with 2 dimensions");
-    if (x->data || !value_is_outside(subgraph, window->input) || !w->data)
-        return refuse(why, "the weights are not constant");
     int64_t kernel[2] = { w->dims[2], w->dims[3] }, in[2] = { x->dims[2], x->dims[3] };
     int64_t out[2] = { y->dims[2], y->dims[3] }, strides[2], dilations[2], pads[2];
     if (!read_ints(node, "strides", 2, 1, strides) ||
@@ -102,21 +127,63 @@ bool window_read(struct window *window, struct epilogue *epilogue, const collage
 {
     const collage_node *node = subgraph->nodes[0];
     *window = (struct window){ .bias = COLLAGE_NO_VALUE };
-    if (strcmp(node->op_type, "Conv") != 0 || node->input_count < 2 || node->output_count != 1 ||
-        node->inputs[0] == COLLAGE_NO_VALUE || node->inputs[1] == COLLAGE_NO_VALUE) {
-        fail(why, COLLAGE_ERROR_UNSUPPORTED, "%s is not among these kernels", node->op_type);
-        return false;
+    return read_values(window, subgraph, "Conv", why) &&
+           read_geometry(window, subgraph, node, why) &&
+           epilogue_takes(epilogue, subgraph, 1, window->made, 1, window->bias, why);
+}
+
+/* output = (input - 1) * stride + kernel - both pads + output_padding; what lies beyond the last
+ * window is zero, and the pads at the ends need not be known. */
+static bool read_transposed_geometry(struct window *window, const collage_subgraph *subgraph,
+                                     const collage_node *node, collage_message *why)
+{
+    const collage_value *x = subgraph->values[window->input];
+    const collage_value *w = subgraph->values[window->weights];
+    const collage_value *y = subgraph->values[window->made];
+    int64_t strides[2], dilations[2], pads[4];
+    if (strcmp(collage_node_string(node, "auto_pad", "NOTSET"), "NOTSET") != 0 ||
+        collage_node_attribute(node, "output_shape", COLLAGE_ATTRIBUTE_INTS))
+        return refuse(why, "auto_pad and output_shape are not known here");
+    if (!read_ints(node, "strides", 2, 1, strides) ||
+        !read_ints(node, "dilations", 2, 1, dilations) || !read_ints(node, "pads", 4, 0, pads))
+        return refuse(why, "these strides, dilations or pads are not known");
+    for (int d = 0; d < 2; d++) {
+        if (w->dims[2 + d] > WINDOW_SIDE_MAX || strides[d] < 1 || strides[d] > WINDOW_SIDE_MAX)
+            return refuse(why, "the kernel or its stride is too large");
+        if (dilations[d] != 1 && w->dims[2 + d] > 1)
+            return refuse(why, "it is dilated");
+        int64_t reach = (x->dims[2 + d] - 1) * strides[d] + w->dims[2 + d];
+        int64_t behind = reach - pads[d] - pads[2 + d]; /* without output_padding */
+        if (behind < 1 || y->dims[2 + d] < behind || y->dims[2 + d] >= behind + strides[d])
+            return refuse(why, "the output's size does not follow from window and pads");
     }
-    if (!all_float32(subgraph, NULL, why))
-        return false;
-    if (subgraph->input_count > 32)
-        return refuse(why, "too many inputs");
-    window->input = node->inputs[0];
-    window->weights = node->inputs[1];
-    if (node->input_count > 2)
-        window->bias = node->inputs[2];
-    window->made = node->outputs[0];
-    return read_geometry(window, subgraph, node, why) &&
+    if (collage_node_int(node, "group", 1) != 1 || w->dims[0] != x->dims[1] ||
+        w->dims[1] != y->dims[1] || y->dims[0] != x->dims[0])
+        return refuse(why, "it has groups, or the channels do not fit");
+    window->batch = x->dims[0];
+    window->group = 1;
+    window->channels_in = x->dims[1];
+    window->channels_out = y->dims[1];
+    window->height_in = x->dims[2];
+    window->width_in = x->dims[3];
+    window->height_out = y->dims[2];
+    window->width_out = y->dims[3];
+    window->kernel_height = w->dims[2];
+    window->kernel_width = w->dims[3];
+    window->stride_height = strides[0];
+    window->stride_width = strides[1];
+    window->pad_top = pads[0];
+    window->pad_left = pads[1];
+    return true;
+}
+
+bool window_read_transposed(struct window *window, struct epilogue *epilogue,
+                            const collage_subgraph *subgraph, collage_message *why)
+{
+    const collage_node *node = subgraph->nodes[0];
+    *window = (struct window){ .bias = COLLAGE_NO_VALUE };
+    return read_values(window, subgraph, "ConvTranspose", why) &&
+           read_transposed_geometry(window, subgraph, node, why) &&
            epilogue_takes(epilogue, subgraph, 1, window->made, 1, window->bias, why);
 }
 
@@ -173,7 +240,9 @@ collage_status window_compile(collage_kernel *kernel, const collage_compile_requ
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
     kernel->state = plan;
     struct window *window = &plan->window;
-    if (!window_read(window, &plan->epilogue, subgraph, message))
+    bool transposed = strcmp(subgraph->nodes[0]->op_type, "ConvTranspose") == 0;
+    if (!(transposed ? window_read_transposed : window_read)(window, &plan->epilogue, subgraph,
+                                                             message))
         return COLLAGE_ERROR_UNSUPPORTED;
     collage_status status =
         epilogue_make(&plan->epilogue, subgraph, 1, window->made, 1, window->bias, message);

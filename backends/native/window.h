@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * window.h: what the direct convolutions share (depthwise, grouped, first layers): the geometry of
- * a 2-D Conv, a plan made of it, and running the plan. Results are in blocks of as many channels as
- * a vector has lanes. The unit of work is a row of output pixels of one such block (or of a few
- * neighbouring ones): units are numbered by image, blocks and row, and shared evenly.
+ * window.h: what the direct convolutions share (depthwise, grouped, first layers, transposed): the
+ * geometry of a 2-D Conv or ConvTranspose, a plan made of it, and running the plan. Results are in
+ * blocks of as many channels as a vector has lanes. The unit of work is a row of output pixels of
+ * one such block (or of a few neighbouring ones): units are numbered by image, blocks and row, and
+ * shared evenly.
  */
 #ifndef NATIVE_WINDOW_H
 #define NATIVE_WINDOW_H
@@ -24,6 +25,10 @@ enum { WINDOW_SIDE_MAX = 16 }; /* of kernels and strides */
 /* Is the first node a 2-D Conv, not dilated, of constant weights, and what follows an epilogue? */
 bool window_read(struct window *window, struct epilogue *epilogue, const collage_subgraph *subgraph,
                  collage_message *why);
+
+/* The same of a 2-D ConvTranspose without groups: kernel, strides and pads are its attributes. */
+bool window_read_transposed(struct window *window, struct epilogue *epilogue,
+                            const collage_subgraph *subgraph, collage_message *why);
 
 struct window_plan;
 

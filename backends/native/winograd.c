@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winograd.c: the family of 3x3 convolutions by Winograd's minimal filtering, F(2x2), F(4x4) and
- * F(6x6), and of 3x3x3 ones that do so over the two inner axes (docs/native-winograd.md).
+ * winograd.c: the family of 3x3 convolutions, grouped ones too, by Winograd's minimal filtering,
+ * F(2x2), F(4x4) and F(6x6), and of 3x3x3 ones that do so over the two inner axes
+ * (docs/native-winograd.md).
  */
 #include "winograd.h"
 
@@ -45,14 +46,15 @@ static bool read_pads(const collage_node *node, int32_t axes, int64_t pads[3])
 }
 
 static bool read_shape(struct winograd_shape *shape, const collage_value *x, const collage_value *w,
-                       const collage_value *y, const int64_t pads[3])
+                       const collage_value *y, int64_t groups, const int64_t pads[3])
 {
     const int32_t rank = x->rank;
     bool deep = rank == 5;
     *shape = (struct winograd_shape){
         .batch = x->dims[0],
-        .in_channels = x->dims[1],
-        .out_channels = w->dims[0],
+        .groups = groups,
+        .in_channels = w->dims[1],
+        .out_channels = w->dims[0] / groups,
         .taps = deep ? 3 : 1,
         .depth = deep ? x->dims[2] : 1,
         .out_depth = deep ? y->dims[2] : 1,
@@ -69,12 +71,14 @@ static bool read_shape(struct winograd_shape *shape, const collage_value *x, con
         if (w->dims[d] != 3 || behind < 0 || behind > 2)
             return false;
     }
-    return x->dims[0] == y->dims[0] && w->dims[0] == y->dims[1] && w->dims[1] == x->dims[1];
+    return x->dims[0] == y->dims[0] && w->dims[0] == y->dims[1] &&
+           w->dims[1] * groups == x->dims[1] && w->dims[0] % groups == 0;
 }
 
 /* What a sub-graph is, if it is one that the family takes; fills what does not depend on m. */
 static bool read(struct winograd_shape *shape, struct epilogue *epilogue,
-                 const collage_subgraph *subgraph, collage_message *why)
+                 const collage_subgraph *subgraph, const collage_target *target,
+                 collage_message *why)
 {
     const collage_node *node = subgraph->nodes[0];
     int64_t pads[3];
@@ -90,14 +94,18 @@ static bool read(struct winograd_shape *shape, struct epilogue *epilogue,
         return refuse(why, "the weights are not constant, or the input is");
     if ((x->rank != 4 && x->rank != 5) || w->rank != x->rank || y->rank != x->rank)
         return refuse(why, "only two or three spatial axes");
-    if (collage_node_int(node, "group", 1) != 1 || !all_are(node, "strides", 1) ||
+    int64_t groups = collage_node_int(node, "group", 1);
+    if (groups < 1 || groups > w->dims[0] || !all_are(node, "strides", 1) ||
         !all_are(node, "dilations", 1))
-        return refuse(why, "only without strides, dilations and groups");
-    if (!read_pads(node, x->rank - 2, pads) || !read_shape(shape, x, w, y, pads))
+        return refuse(why, "only without strides and dilations");
+    if (!read_pads(node, x->rank - 2, pads) || !read_shape(shape, x, w, y, groups, pads))
         return refuse(why, "only 3x3 and pads up to 2");
     if (shape->in_channels < CHANNELS_MIN || shape->out_channels < CHANNELS_MIN ||
         shape->out_height < MAP_MIN || shape->out_width < MAP_MIN)
         return refuse(why, "too few channels or too small a map to gain from Winograd");
+    const int64_t lanes = isa_lanes(isa_of(target));
+    if (groups > 1 && (shape->in_channels % lanes || shape->out_channels % lanes))
+        return refuse(why, "the groups are not whole blocks of channels");
     uint32_t bias = node->input_count > 2 ? node->inputs[2] : COLLAGE_NO_VALUE;
     return epilogue_takes(epilogue, subgraph, 1, node->outputs[0], 1, bias, why);
 }
@@ -107,8 +115,7 @@ static bool takes(const collage_subgraph *subgraph, const collage_target *target
 {
     struct winograd_shape shape;
     struct epilogue epilogue;
-    (void)target;
-    return read(&shape, &epilogue, subgraph, why);
+    return read(&shape, &epilogue, subgraph, target, why);
 }
 
 /* The index-th tile size; 0: there are no more. F(6x6) is not offered: with inputs of a few units
@@ -124,7 +131,7 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
 {
     struct winograd_shape shape;
     struct epilogue epilogue;
-    if (!read(&shape, &epilogue, subgraph, NULL) || !tile_size(index))
+    if (!read(&shape, &epilogue, subgraph, target, NULL) || !tile_size(index))
         return false;
     snprintf(out->name, sizeof out->name, "winograd_f%d", (int)tile_size(index));
     collage_layout layout;
@@ -160,8 +167,9 @@ static collage_status acquire(struct winograd *winograd, const collage_kernel *k
     const struct winograd_shape *shape = &winograd->shape;
     char form[64];
     struct winograd_pack pack = { shape, isa_lanes(kernel->isa) };
-    snprintf(form, sizeof form, "winograd %d %d %dx%dx%d", (int)shape->m, (int)pack.lanes,
-             (int)shape->out_channels, (int)shape->in_channels, (int)shape->taps);
+    snprintf(form, sizeof form, "winograd %d %d %dx%dx%dx%d", (int)shape->m, (int)pack.lanes,
+             (int)shape->groups, (int)shape->out_channels, (int)shape->in_channels,
+             (int)shape->taps);
     struct weight_request wanted = {
         .value = subgraph->values[subgraph->nodes[0]->inputs[1]],
         .form = form,
@@ -186,12 +194,13 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
     kernel->state = winograd;
     struct winograd_shape *shape = &winograd->shape;
-    if (!read(shape, &winograd->epilogue, subgraph, message))
+    if (!read(shape, &winograd->epilogue, subgraph, request->target, message))
         return COLLAGE_ERROR_UNSUPPORTED;
     shape->m = name[strlen(name) - 1] - '0';
     shape->elements = (shape->m + 2) * (shape->m + 2);
     shape->in_blocks = (shape->in_channels + lanes - 1) / lanes;
     shape->out_blocks = (shape->out_channels + lanes - 1) / lanes;
+    shape->panel = shape->groups > 1 && shape->out_blocks % WINOGRAD_PANEL ? 1 : WINOGRAD_PANEL;
     shape->tile_rows = (shape->out_height + shape->m - 1) / shape->m;
     shape->tile_columns = (shape->out_width + shape->m - 1) / shape->m;
     winograd->kernels = ISA_PICK(kernel->isa, winograd_kernels);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winograd_run.c: blocks of tiles, one after the other: input transform, products, output
- * transform. With many tiles each thread has blocks of its own; with few, all threads share the
- * transformed tiles of a block and each makes other output channels.
+ * winograd_run.c: blocks of tiles, one after the other, for each group of channels: input
+ * transform, products, output transform. With many tiles each thread has blocks of its own; with
+ * few, all threads share the transformed tiles of a block and each makes other output channels.
  */
 #include "winograd.h"
 
@@ -63,17 +63,17 @@ void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t 
     /* Half of the cache for transformed tiles, but enough of them for each panel of weights. */
     int64_t wanted = larger(cache / 2 / per_tile, parts(28, blocking->planes));
     wanted = smaller(larger(wanted / piece, 1) * piece, tiles);
-    int64_t groups = parts(shape->out_depth, blocking->planes);
-    blocking->shared = threads > 1 && parts(tiles, wanted) * groups < threads &&
-                       parts(shape->out_blocks, WINOGRAD_PANEL) >= threads;
+    int64_t apart = parts(shape->out_depth, blocking->planes) * shape->groups;
+    blocking->shared = threads > 1 && parts(tiles, wanted) * apart < threads &&
+                       shape->groups == 1 && parts(shape->out_blocks, shape->panel) >= threads;
     int64_t blocks = parts(tiles, wanted);
-    if (!blocking->shared && groups < threads)
+    if (!blocking->shared && apart < threads)
         blocks = smaller(parts(blocks, threads) * threads, tiles);
     blocking->tiles = parts(tiles, blocks);
     blocking->tile_stride = spread(blocking->tiles * shape->in_blocks * lanes);
     blocking->tile_floats = spread(planes * shape->elements * blocking->tile_stride);
     int64_t results = shape->elements * blocking->tiles * blocking->planes * lanes;
-    blocking->channels = larger(cache / 4 / results / WINOGRAD_PANEL, 1) * WINOGRAD_PANEL;
+    blocking->channels = larger(cache / 4 / results / shape->panel, 1) * shape->panel;
     blocking->channels = smaller(blocking->channels, shape->out_blocks);
     blocking->result_stride =
         spread(blocking->tiles * blocking->planes * blocking->channels * lanes);
@@ -101,11 +101,19 @@ struct job {
 };
 
 struct block {
+    int64_t group;               /* of channels */
     int64_t first, count;        /* tiles */
     int64_t plane, planes;       /* output planes */
     int64_t in_first, in_planes; /* input planes */
     float *tiles, *results;
 };
+
+/* Of each group. */
+static int64_t block_count(const struct winograd *winograd)
+{
+    return parts(tile_count(&winograd->shape), winograd->blocking.tiles) *
+           parts(winograd->shape.out_depth, winograd->blocking.planes);
+}
 
 static struct block block_of(const struct job *job, int64_t index, int32_t thread)
 {
@@ -113,7 +121,8 @@ static struct block block_of(const struct job *job, int64_t index, int32_t threa
     const struct winograd_blocking *blocking = &job->winograd->blocking;
     const int64_t tiles = tile_count(shape);
     int64_t across = parts(tiles, blocking->tiles);
-    struct block block;
+    struct block block = { .group = index / block_count(job->winograd) };
+    index %= block_count(job->winograd);
     block.first = winograd_piece(tiles, index % across, across);
     block.count = winograd_piece(tiles, index % across + 1, across) - block.first;
     block.plane = index / across * blocking->planes;
@@ -129,12 +138,6 @@ static struct block block_of(const struct job *job, int64_t index, int32_t threa
     return block;
 }
 
-static int64_t block_count(const struct winograd *winograd)
-{
-    return parts(tile_count(&winograd->shape), winograd->blocking.tiles) *
-           parts(winograd->shape.out_depth, winograd->blocking.planes);
-}
-
 /* Input transform of channel blocks begin ... end - 1. */
 static void transform_input(const struct job *job, const struct block *block, int64_t begin,
                             int64_t end)
@@ -143,7 +146,11 @@ static void transform_input(const struct job *job, const struct block *block, in
     const struct winograd_shape *shape = &winograd->shape;
     const int64_t stride = winograd->blocking.tile_stride;
     for (int64_t p = 0; p < block->in_planes; p++) {
-        struct winograd_tiles tiles = { block->first, block->count, block->in_first + p, stride };
+        struct winograd_tiles tiles = { .first = block->first,
+                                        .count = block->count,
+                                        .plane = block->in_first + p,
+                                        .group = block->group,
+                                        .element_stride = stride };
         winograd->kernels->input(shape, job->from, block->tiles + p * shape->elements * stride,
                                  &tiles, begin, end);
     }
@@ -156,7 +163,7 @@ static void multiply_panel(const struct job *job, const struct block *block, int
     const struct winograd *winograd = job->winograd;
     const struct winograd_shape *shape = &winograd->shape;
     const struct winograd_blocking *blocking = &winograd->blocking;
-    const int64_t vectors = smaller(shape->out_blocks - channel, WINOGRAD_PANEL);
+    const int64_t vectors = smaller(shape->out_blocks - channel, shape->panel);
     const int64_t tap_floats = shape->in_channels * vectors * job->lanes;
     const int64_t plane_floats = shape->elements * blocking->tile_stride;
     int64_t top = plane - shape->pad_front; /* the input plane of tap 0 */
@@ -192,18 +199,22 @@ static void make_channels(const struct job *job, const struct block *block, int6
     const int64_t plane_floats = block->count * job->lanes;
     const int64_t vector_floats = plane_floats * block->planes;
     const int64_t block_floats = shape->elements * shape->taps * shape->in_channels * job->lanes;
+    const float *weights = winograd->weights + block->group * shape->out_blocks * block_floats;
     for (int64_t element = 0; element < shape->elements; element++) {
-        for (int64_t k = begin; k < end; k += WINOGRAD_PANEL) {
+        for (int64_t k = begin; k < end; k += shape->panel) {
             for (int64_t p = 0; p < block->planes; p++)
-                multiply_panel(job, block, element, block->plane + p, k,
-                               winograd->weights + k * block_floats,
+                multiply_panel(job, block, element, block->plane + p, k, weights + k * block_floats,
                                block->results + element * stride + (k - begin) * vector_floats +
                                    p * plane_floats);
         }
     }
     for (int64_t k = begin; k < end; k++) {
         for (int64_t p = 0; p < block->planes; p++) {
-            struct winograd_tiles tiles = { block->first, block->count, block->plane + p, stride };
+            struct winograd_tiles tiles = { .first = block->first,
+                                            .count = block->count,
+                                            .plane = block->plane + p,
+                                            .group = block->group,
+                                            .element_stride = stride };
             winograd->kernels->output(
                 shape, block->results + (k - begin) * vector_floats + p * plane_floats, job->to,
                 &tiles, k, &winograd->epilogue, job->inputs);
@@ -225,7 +236,7 @@ static void own_blocks(void *context, int32_t thread, int32_t threads)
     const struct job *job = context;
     const struct winograd_shape *shape = &job->winograd->shape;
     int64_t begin, end;
-    pool_share(block_count(job->winograd), thread, threads, &begin, &end);
+    pool_share(block_count(job->winograd) * shape->groups, thread, threads, &begin, &end);
     for (int64_t b = begin; b < end; b++) {
         struct block block = block_of(job, b, thread);
         transform_input(job, &block, 0, shape->in_blocks);
@@ -250,12 +261,13 @@ static void shared_input(void *context, int32_t thread, int32_t threads)
 static void shared_channels(void *context, int32_t thread, int32_t threads)
 {
     const struct shared_job *shared = context;
-    const int64_t out_blocks = shared->job.winograd->shape.out_blocks;
+    const struct winograd_shape *shape = &shared->job.winograd->shape;
+    const int64_t out_blocks = shape->out_blocks;
     struct block block = block_of(&shared->job, shared->block, thread);
     int64_t begin, end;
-    pool_share(parts(out_blocks, WINOGRAD_PANEL), thread, threads, &begin, &end);
-    make_all_channels(&shared->job, &block, begin * WINOGRAD_PANEL,
-                      smaller(end * WINOGRAD_PANEL, out_blocks));
+    pool_share(parts(out_blocks, shape->panel), thread, threads, &begin, &end);
+    make_all_channels(&shared->job, &block, begin * shape->panel,
+                      smaller(end * shape->panel, out_blocks));
 }
 
 void winograd_run(const collage_kernel *kernel, const void *const *inputs, void *const *outputs,

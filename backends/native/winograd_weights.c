@@ -33,7 +33,8 @@ static void make_matrix(int64_t m, double matrix[SIDE_MAX][KERNEL])
 
 int64_t winograd_weight_floats(const struct winograd_shape *shape, int64_t lanes)
 {
-    return shape->elements * shape->taps * shape->in_channels * shape->out_blocks * lanes;
+    return shape->elements * shape->taps * shape->in_channels * shape->groups * shape->out_blocks *
+           lanes;
 }
 
 static void transform(double matrix[SIDE_MAX][KERNEL], int64_t side, const float *g, float *to,
@@ -60,10 +61,10 @@ void winograd_pack_weights(float *to, const float *from, const void *context)
     double matrix[SIDE_MAX][KERNEL];
     make_matrix(s->m, matrix);
     int64_t per_block = s->elements * s->taps * s->in_channels * pack->lanes;
-    for (int64_t k = 0; k < s->out_channels; k++) {
-        int64_t block = k / pack->lanes, first = block / WINOGRAD_PANEL * WINOGRAD_PANEL;
-        int64_t vectors =
-            s->out_blocks - first < WINOGRAD_PANEL ? s->out_blocks - first : WINOGRAD_PANEL;
+    const int64_t blocks = s->groups * s->out_blocks;
+    for (int64_t k = 0; k < s->groups * s->out_channels; k++) {
+        int64_t block = k / pack->lanes, first = block / s->panel * s->panel;
+        int64_t vectors = blocks - first < s->panel ? blocks - first : s->panel;
         int64_t width = vectors * pack->lanes;
         float *panel = to + first * per_block + (block - first) * pack->lanes + k % pack->lanes;
         for (int64_t c = 0; c < s->in_channels; c++) {

@@ -36,6 +36,7 @@ const struct operator_case operator_cases[] = {
 #include "cases/layers.def"
 #include "cases/rows.def"
 #include "cases/traps.def"
+#include "cases/windows.def"
 #undef LARGE
 #undef CASE
 };

@@ -12,6 +12,10 @@
 /* Loops of at most so many rounds, known when compiled: what they index becomes registers. */
 #define UNROLL _Pragma("GCC unroll 32")
 
+/* The compiler forgets what it knows of a pointer: it would keep what overlaps between the rounds
+ * of a loop, and has no registers left to keep it in. */
+#define HIDE(pointer) __asm__("" : "+r"(pointer))
+
 /* A unit of work. */
 struct window_unit {
     int64_t image, group; /* group: of unit_blocks blocks */
@@ -59,22 +63,28 @@ INLINE vec window_clamp(vec sum, vec low, vec high)
     return vec_at_most(vec_at_least(sum, low), high);
 }
 
-/* The rest of the epilogue on a finished row at `to`, and zeros into the padding. */
-static inline void window_end_row(const struct window_plan *plan, float *to, int64_t block,
-                                  int64_t offset, const void *const *inputs)
+/* The rest of the epilogue on some finished pixels at `to`, `offset` floats into the output, and
+ * zeros into the padding. */
+static inline void window_end_pixels(const struct window_plan *plan, float *to, int64_t pixels,
+                                     int64_t block, int64_t offset, const void *const *inputs)
 {
-    const struct window *window = &plan->window;
     if (plan->rest.count)
-        epilogue_blocked(&plan->rest, to, window->width_out, block * LANES, offset, inputs);
-    int64_t valid = window->channels_out - block * LANES;
+        epilogue_blocked(&plan->rest, to, pixels, block * LANES, offset, inputs);
+    int64_t valid = plan->window.channels_out - block * LANES;
     if (valid >= LANES)
         return;
     int32_t lanes[LANES];
     for (int lane = 0; lane < LANES; lane++)
         lanes[lane] = lane < valid ? -1 : 0;
     ivec mask = *(const ivec_unaligned *)lanes;
-    for (int64_t x = 0; x < window->width_out * LANES; x += LANES)
+    for (int64_t x = 0; x < pixels * LANES; x += LANES)
         vec_store(to + x, vec_select(mask, vec_load(to + x), vec_set(0.0f)));
+}
+
+static inline void window_end_row(const struct window_plan *plan, float *to, int64_t block,
+                                  int64_t offset, const void *const *inputs)
+{
+    window_end_pixels(plan, to, plan->window.width_out, block, offset, inputs);
 }
 
 #endif

@@ -152,9 +152,8 @@ INLINE void input_of(int m, const struct winograd_shape *shape, const float *fro
             for (int64_t t = 0; t < count; t++) {
                 struct place at = place_of(shape, tiles->first + first + t);
                 int64_t y = at.y - shape->pad_top, x = at.x - shape->pad_left;
-                const float *image =
-                    from +
-                    ((at.image * shape->in_blocks + block) * shape->depth + tiles->plane) * plane;
+                int64_t in = (at.image * shape->groups + tiles->group) * shape->in_blocks + block;
+                const float *image = from + (in * shape->depth + tiles->plane) * plane;
                 float *elements = piece + (block * count + t) * LANES;
                 if (y >= 0 && x >= 0 && y + side <= shape->height && x + side <= shape->width) {
                     input_tile(m, image + (y * shape->width + x) * LANES, shape->width * LANES,
@@ -204,6 +203,7 @@ INLINE void output_of(int m, const struct winograd_shape *shape, const float *fr
                       const struct epilogue *epilogue, const void *const *inputs)
 {
     const int64_t plane = shape->out_height * shape->out_width * LANES;
+    const int64_t channel = (tiles->group * shape->out_blocks + block) * LANES;
     const bool padded = (block + 1) * LANES > shape->out_channels;
     const bool by_row = epilogue_tensor_inputs(epilogue) != 0;
     const ivec mask = lanes_of(shape, block);
@@ -211,19 +211,19 @@ INLINE void output_of(int m, const struct winograd_shape *shape, const float *fr
     for (int64_t t = 0; t < tiles->count; t++) {
         struct place at = place_of(shape, tiles->first + t);
         int64_t rows = shape->out_height - at.y, columns = shape->out_width - at.x;
-        int64_t corner =
-            ((at.image * shape->out_blocks + block) * shape->out_depth + tiles->plane) * plane +
-            (at.y * shape->out_width + at.x) * LANES;
+        int64_t out = (at.image * shape->groups + tiles->group) * shape->out_blocks + block;
+        int64_t corner = (out * shape->out_depth + tiles->plane) * plane +
+                         (at.y * shape->out_width + at.x) * LANES;
         rows = rows < m ? rows : m;
         columns = columns < m ? columns : m;
         output_tile(m, from + t * LANES, tiles->element_stride, results);
         if (!by_row)
-            epilogue_blocked(epilogue, results, (int64_t)m * m, block * LANES, 0, inputs);
+            epilogue_blocked(epilogue, results, (int64_t)m * m, channel, 0, inputs);
         for (int64_t y = 0; y < rows; y++) {
             float *row = results + y * m * LANES;
             int64_t offset = corner + y * shape->out_width * LANES;
             if (by_row)
-                epilogue_blocked(epilogue, row, columns, block * LANES, offset, inputs);
+                epilogue_blocked(epilogue, row, columns, channel, offset, inputs);
             for (int64_t x = 0; x < columns; x++) {
                 vec v = vec_load(row + x * LANES);
                 if (padded)

@@ -24,11 +24,13 @@
         0.5, 1.0, 1.75                                                                             \
     }
 
-enum { WINOGRAD_PANEL = 2 }; /* vectors of output channels that a product makes at once */
+enum { WINOGRAD_PANEL = 2 }; /* at most so many vectors of output channels in a product */
 
 struct winograd_shape {
     int64_t m, elements;
-    int64_t batch, in_channels, out_channels, in_blocks, out_blocks;
+    int64_t groups, panel; /* panel: vectors of output channels that a product makes at once */
+    int64_t batch;
+    int64_t in_channels, out_channels, in_blocks, out_blocks; /* of a group */
     int64_t taps; /* 1, or 3 along the depth of 3-D convolutions */
     int64_t depth, height, width, out_depth, out_height, out_width;
     int64_t pad_front, pad_top, pad_left;
@@ -43,6 +45,7 @@ struct winograd_shape {
 struct winograd_tiles {
     int64_t first, count;
     int64_t plane;          /* index of the plane along the depth */
+    int64_t group;          /* whose channels */
     int64_t element_stride; /* floats from one element to the next */
 };
 
@@ -62,10 +65,10 @@ struct winograd_kernels {
     int64_t piece_tiles;
     /* of `tiles` tiles (1 ... piece_tiles) and `vectors` vectors (1 ... WINOGRAD_PANEL) */
     winograd_multiply *(*multiply)(int64_t tiles, int64_t vectors);
-    /* Channel blocks begin ... end - 1 of the tiles of an input plane. */
+    /* Channel blocks begin ... end - 1 of a group, of the tiles of an input plane. */
     void (*input)(const struct winograd_shape *shape, const float *from, float *to,
                   const struct winograd_tiles *tiles, int64_t begin, int64_t end);
-    /* Tiles of an output plane, of one block of channels. */
+    /* Tiles of an output plane, of one block of channels of a group. */
     void (*output)(const struct winograd_shape *shape, const float *from, float *to,
                    const struct winograd_tiles *tiles, int64_t block,
                    const struct epilogue *epilogue, const void *const *inputs);
