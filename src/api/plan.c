@@ -167,11 +167,9 @@ static collage_status load_model(const char *path, const char *model_path, const
 static void warn_of_other_machine(const collage_context *context, const char *path,
                                   const struct plan *plan)
 {
-    if (!context->log)
-        return;
     struct device_facts here;
-    device_facts_read(&here);
-    if (strcmp(plan->device, here.fingerprint) == 0)
+    if (!context->log || device_facts_read(&here, NULL) != COLLAGE_OK ||
+        strcmp(plan->device, here.fingerprint) == 0)
         return;
     struct text line = { 0 };
     text_format(&line,

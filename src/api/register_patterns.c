@@ -30,7 +30,7 @@ collage_status collage_patterns_add(collage_context *context, const char *path,
     struct pattern_files files = { 0 };
     if (!path)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_patterns_add: path is NULL");
-    collage_status status = registration_take(how, &own, error);
+    collage_status status = registration_take(context, how, &own, error);
     if (status == COLLAGE_OK)
         status = registration_path(path, true, &absolute, error);
     if (status == COLLAGE_OK)
@@ -51,7 +51,7 @@ collage_status collage_patterns_remove(collage_context *context, const char *pat
     bool found = false;
     if (!path)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_patterns_remove: path is NULL");
-    collage_status status = registration_take(how, &own, error);
+    collage_status status = registration_take(context, how, &own, error);
     if (status == COLLAGE_OK)
         status = registration_path(path, false, &absolute, error);
     if (status == COLLAGE_OK)

@@ -12,7 +12,11 @@
 
 enum registered_kind { REGISTERED_PLUGIN, REGISTERED_OFF, REGISTERED_PATTERNS };
 
-enum { REGISTERED_BYTES = 1 << 20, REGISTERED_ENTRIES = 1024 }; /* of a file */
+enum {
+    REGISTERED_BYTES = 1 << 20, /* of a file */
+    REGISTERED_ENTRIES = 1024,
+    REGISTERED_TARGET = 200 /* characters: fnmatch needs no memory for so few, which it may lack */
+};
 
 struct registered_entry {
     enum registered_kind kind;

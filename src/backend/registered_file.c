@@ -80,6 +80,8 @@ static collage_status read_entry(const struct reader *reader, char *line)
     for (size_t k = 1; k < count; k++)
         if (!fields[k][0] || !printable_is(fields[k]))
             return expected(reader, "printable fields with a tab between them");
+    if (strlen(fields[1]) > REGISTERED_TARGET)
+        return expected(reader, "a target of at most 200 characters");
     const enum registered_kind kind = forms[f].kind;
     const struct registered_entry entry = {
         .kind = kind,
@@ -114,11 +116,6 @@ static collage_status read_lines(struct reader *reader, char *text)
     return status;
 }
 
-static collage_status not_read(const char *path, struct error *error)
-{
-    return error_set(error, COLLAGE_ERROR_IO, "cannot read '%.300s': %s", path, strerror(errno));
-}
-
 /* Its folder, too: who may write there may put another file in its place. */
 static collage_status check_folder(const char *path, struct error *error)
 {
@@ -127,7 +124,7 @@ static collage_status check_folder(const char *path, struct error *error)
     struct stat info;
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
     if (stat(folder[0] ? folder : "/", &info) != 0)
-        return not_read(path, error);
+        return error_system(error, "read", path);
     const char *problem = file_owner_problem(&info);
     return problem
                ? error_set(error, COLLAGE_ERROR_ARGUMENT, "'%.300s': its folder %s", path, problem)
@@ -158,8 +155,9 @@ static collage_status take_bytes(const char *path, int file, size_t bytes, char 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
+            collage_status status = error_system(error, "read", path);
             memory_free(text);
-            return not_read(path, error);
+            return status;
         }
         have += (size_t)n;
     }
@@ -175,7 +173,7 @@ static collage_status read_open(const char *path, int file, struct registered *o
     struct stat info;
     char *text = NULL;
     if (fstat(file, &info) != 0)
-        return not_read(path, error);
+        return error_system(error, "read", path);
     collage_status status = check_file(path, &info, error);
     if (status == COLLAGE_OK)
         status = take_bytes(path, file, (size_t)info.st_size, &text, error);
@@ -194,7 +192,7 @@ collage_status registered_read(const char *path, struct registered *out, struct 
     *out = (struct registered){ 0 };
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would keep us waiting */
     if (file < 0)
-        return errno == ENOENT || errno == ENOTDIR ? COLLAGE_OK : not_read(path, error);
+        return errno == ENOENT || errno == ENOTDIR ? COLLAGE_OK : error_system(error, "read", path);
     collage_status status = read_open(path, file, out, error);
     close(file);
     if (status != COLLAGE_OK)
@@ -239,12 +237,10 @@ collage_status registered_lock(const char *path, int *lock, struct error *error)
         return status;
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*lock < 0)
-        return error_set(error, COLLAGE_ERROR_IO, "cannot open the folder '%.300s': %s", folder,
-                         strerror(errno));
+        return error_system(error, "open the folder", folder);
     while (flock(*lock, LOCK_EX) != 0)
         if (errno != EINTR) {
-            status = error_set(error, COLLAGE_ERROR_IO, "cannot lock the folder '%.300s': %s",
-                               folder, strerror(errno));
+            status = error_system(error, "lock the folder", folder);
             close(*lock);
             return status;
         }

@@ -115,6 +115,9 @@ static void test_who_may_write(void **state)
     chmod(path, 0600);
 }
 
+#define FIFTY               "**************************************************"
+#define TWO_HUNDRED_AND_ONE FIFTY FIFTY FIFTY FIFTY "*"
+
 static const struct {
     const char *text, *message;
 } malformed[] = {
@@ -126,6 +129,7 @@ static const struct {
     { "collage_registry 1\npatterns\tany\ta\n", ":2: expected a path that begins with '/'" },
     { "collage_registry 1\nplugin\tany\ta\t/a:/b\n", ":2: expected a path without ':'" },
     { "collage_registry 1\noff\tany\t\n", ":2: expected printable fields" },
+    { "collage_registry 1\noff\t" TWO_HUNDRED_AND_ONE "\ta\n", ":2: expected a target of at most" },
     { "collage_registry 1\noff\tany\t\033[2J\n", ":2: expected printable fields" },
 };
 
