@@ -60,7 +60,7 @@ static int list_backends(collage_context *context, bool json)
     if (!complete)
         complain(NULL, "the list cannot be written");
     if (complete && !json)
-        return print_registered(context, false);
+        return print_registered(context, WHAT_BACKENDS);
     return complete ? EXIT_OK : EXIT_FAILED;
 }
 

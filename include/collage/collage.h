@@ -433,6 +433,9 @@ typedef struct collage_ablate_options {
     int32_t threads;       /* 0: the number of physical cores this process may use */
     double budget_seconds; /* for measuring what the cost store lacks; 0: 300 */
     double seconds;        /* for the race; 0: 20 */
+    /* Appended later: a struct that ends here is taken, too. As collage_optimize_options. */
+    const char *const *pattern_files;
+    size_t pattern_file_count;
 } collage_ablate_options;
 
 /*

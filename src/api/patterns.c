@@ -79,8 +79,8 @@ collage_status pattern_files_load_given(const collage_context *context, const ch
     return status == COLLAGE_OK ? load_given(context, paths, count, out, error) : status;
 }
 
-collage_status pattern_files_load(collage_context *context, const char *const *paths, size_t count,
-                                  struct pattern_files *out, struct error *error)
+collage_status pattern_files_load(const collage_context *context, const char *const *paths,
+                                  size_t count, struct pattern_files *out, struct error *error)
 {
     const struct registered *registered = &context->registered;
     collage_status status = make_room(paths, count, registered->count, out, error);

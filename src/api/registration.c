@@ -44,11 +44,11 @@ static char *make_list(const collage_context *context, const struct registered *
     struct text text = { 0 };
     for (size_t k = 0; k < registered->count; k++) {
         const struct registered_entry *entry = &registered->items[k];
-        if (entry->kind == REGISTERED_PATTERNS || !registration_fits(context, entry))
+        if (!registration_fits(context, entry))
             continue;
         if (entry->kind == REGISTERED_OFF)
             text_format(&text, "!%s:", entry->name);
-        else
+        else if (entry->kind == REGISTERED_PLUGIN)
             text_format(&text, "%s:", entry->path);
     }
     text_string(&text, context->plugin_folders);
@@ -111,6 +111,9 @@ void registration_close(collage_context *context)
     memory_free(context->plugin_folders);
     memory_free(context->registry_file);
     memory_free(context->listed);
+    for (size_t k = 0; k < context->function_count; k++)
+        memory_free(context->functions[k].block);
+    memory_free(context->functions);
 }
 
 /* ---- changing ---- */
@@ -128,11 +131,14 @@ static collage_status change_list(const struct registration_change *change, stru
     case FORGET_BACKEND:
         was_there = registered_forget_backend(list, entry->name, change->forget_target);
         break;
-    case ADD_PATTERNS:
-        status = registered_add_patterns(list, entry, error);
+    case ADD_FILE:
+        status = registered_add_file(list, entry, error);
         break;
-    case FORGET_PATTERNS:
-        was_there = registered_forget_patterns(list, entry->path, change->forget_target);
+    case REPLACE_FILE:
+        status = registered_replace_file(list, change->old_path, entry, &was_there, error);
+        break;
+    case FORGET_FILE:
+        was_there = registered_forget_file(list, entry->kind, entry->path, change->forget_target);
         break;
     }
     *found = *found || was_there;
@@ -220,6 +226,28 @@ collage_status registration_apply(collage_context *context,
         next_free(&next);
     if (found)
         *found = any;
+    return status;
+}
+
+collage_status registration_apply_file(collage_context *context, const collage_registration *how,
+                                       enum registration_deed deed, enum registered_kind kind,
+                                       const char *absolute, const char *old_path,
+                                       struct error *error)
+{
+    const struct registration_change change = { .deed = deed,
+                                                .entry = { .kind = kind,
+                                                           .target =
+                                                               how->target ? how->target : "any",
+                                                           .name = "",
+                                                           .path = absolute,
+                                                           .kept = how->keep },
+                                                .forget_target = how->target,
+                                                .old_path = old_path };
+    bool found = false;
+    collage_status status = registration_apply(context, &change, &found, error);
+    if (status == COLLAGE_OK && deed != ADD_FILE && !found)
+        status = error_set(error, COLLAGE_ERROR_ARGUMENT, "'%.300s' is not registered",
+                           deed == REPLACE_FILE ? old_path : absolute);
     return status;
 }
 

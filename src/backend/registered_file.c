@@ -5,6 +5,7 @@
  *     plugin <TAB> TARGET <TAB> NAME <TAB> PATH
  *     off <TAB> TARGET <TAB> NAME
  *     patterns <TAB> TARGET <TAB> PATH
+ *     costs <TAB> TARGET <TAB> PATH
  * Empty lines and those that begin with '#' are passed over, and are gone when it is next written.
  */
 #include <errno.h>
@@ -34,6 +35,7 @@ static const struct form {
     { "plugin", REGISTERED_PLUGIN, 4, "'plugin', target, name and path" },
     { "off", REGISTERED_OFF, 3, "'off', target and name" },
     { "patterns", REGISTERED_PATTERNS, 3, "'patterns', target and path" },
+    { "costs", REGISTERED_COSTS, 3, "'costs', target and path" },
 };
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
 
@@ -74,7 +76,7 @@ static collage_status read_entry(const struct reader *reader, char *line)
     while (f < FORM_COUNT && strcmp(forms[f].word, fields[0]) != 0)
         f++;
     if (f == FORM_COUNT)
-        return expected(reader, "'plugin', 'off' or 'patterns'");
+        return expected(reader, "'plugin', 'off', 'patterns' or 'costs'");
     if (count != forms[f].fields)
         return expected(reader, forms[f].expected);
     for (size_t k = 1; k < count; k++)
@@ -83,10 +85,11 @@ static collage_status read_entry(const struct reader *reader, char *line)
     if (strlen(fields[1]) > REGISTERED_TARGET)
         return expected(reader, "a target of at most 200 characters");
     const enum registered_kind kind = forms[f].kind;
+    const bool is_file = kind == REGISTERED_PATTERNS || kind == REGISTERED_COSTS;
     const struct registered_entry entry = {
         .kind = kind,
         .target = fields[1],
-        .name = kind == REGISTERED_PATTERNS ? "" : fields[2],
+        .name = is_file ? "" : fields[2],
         .path = kind == REGISTERED_OFF ? "" : fields[count - 1],
         .kept = true,
     };
@@ -94,7 +97,7 @@ static collage_status read_entry(const struct reader *reader, char *line)
         return expected(reader, "a path that begins with '/'");
     if (kind == REGISTERED_PLUGIN && strchr(entry.path, ':'))
         return expected(reader, "a path without ':'");
-    if (kind != REGISTERED_PATTERNS && strchr(entry.name, ':'))
+    if (!is_file && strchr(entry.name, ':'))
         return expected(reader, "a name without ':'");
     if (reader->list->count >= REGISTERED_ENTRIES)
         return expected(reader, "no more entries");
