@@ -97,3 +97,19 @@ good 'removed' costs remove nobody.costs
 bad "--target goes with add" costs list --target any
 bad "FILE NEW is missing" costs replace first.costs
 
+# Files of patterns where a plan is explained and libraries join one by one: taken as by optimize.
+printf 'collage_patterns 1\nbackend faulty, nobody\npattern two { y = Relu(Relu(x)) output y }\n' >two.patterns
+printf 'collage_patterns 1\nnonsense\n' >bad.patterns
+for command in 'explain tiny_cnn.plan.json' 'bench tiny_cnn.onnx --ablate' 'measure tiny_cnn.onnx -n0' \
+    'optimize tiny_cnn.onnx -o x.json'; do
+    # shellcheck disable=SC2086 # words
+    bad "bad.patterns:2:1: expected" $command --patterns bad.patterns
+    # shellcheck disable=SC2086
+    bad "missing.patterns" $command --patterns missing.patterns
+done
+good '^step ' explain tiny_cnn.plan.json --patterns two.patterns
+holds "it was read, once" [ "$(grep -c "there is no backend 'nobody' here" "$work/err")" = 1 ]
+good '^  faulty ' bench tiny_cnn.onnx --ablate -t1 --seconds 1 --patterns two.patterns
+holds "here, too" [ "$(grep -c "there is no backend 'nobody' here" "$work/err")" = 1 ]
+good '^  faulty ' bench tiny_cnn.onnx --ablate -t1 --seconds 1 -q --costs first.costs
+bad "--patterns goes with a model" bench tiny_cnn.plan.json --patterns two.patterns
