@@ -237,6 +237,10 @@ COLLAGE_API size_t collage_backend_count(const collage_context *context);
 /* Opens the library in a worker process to learn its version. Strings belong to the context. */
 COLLAGE_API collage_status collage_backend_describe(collage_context *context, size_t index,
                                                     collage_backend_info *info);
+/* Writes what collage_backend_describe tells of all of them as a JSON array of objects with the
+ * members of collage_backend_info. Since 0.1. */
+COLLAGE_API collage_status collage_backends_report(collage_context *context, collage_write_fn write,
+                                                   void *user);
 
 /* ---- optimising ---- */
 

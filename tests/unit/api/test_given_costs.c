@@ -162,7 +162,7 @@ static void test_a_given_cost_takes_the_place_of_a_measured_one(void **state)
 static void test_what_is_no_cost_fails(void **state)
 {
     (void)state;
-    const double wrong[] = { NAN, -1, 0, INFINITY, -INFINITY, 1e16 };
+    const double wrong[] = { (double)NAN, -1, 0, (double)INFINITY, -(double)INFINITY, 1e16 };
     struct answers answers = { .answer = COLLAGE_COST_GIVEN };
     collage_plan *plan = NULL;
     check(collage_cost_function_add(fixture.context, "mine", answer_relu, &answers, NULL));
