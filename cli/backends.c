@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* collage backends: which libraries there are; adding, replacing and removing them. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,42 +25,17 @@ static void print_text(const collage_backend_info *info)
            info->patterns, *problem ? problem : "available");
 }
 
-static bool add_json(json_t *list, const collage_backend_info *info)
+static int list_backends(collage_context *context)
 {
-    json_t *row =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I}", "name", info->name, "kind", info->kind,
-                  "version", info->version, "file", info->file, "problem", info->problem, "origin",
-                  info->origin, "patterns", (json_int_t)info->patterns);
-    return row && json_array_append_new(list, row) == 0;
-}
-
-static int list_backends(collage_context *context, bool json)
-{
-    json_t *list = json ? json_array() : NULL;
-    bool complete = !json || list;
-    if (!json)
-        printf("%-12s  %-11s  %-10s  %-8s  %s\n", "backend", "kind", "version", "patterns",
-               "state");
-    for (size_t k = 0; complete && k < collage_backend_count(context); k++) {
+    printf("%-12s  %-11s  %-10s  %-8s  %s\n", "backend", "kind", "version", "patterns", "state");
+    for (size_t k = 0; k < collage_backend_count(context); k++) {
         collage_backend_info info = { .struct_size = sizeof info };
         collage_status status = collage_backend_describe(context, k, &info);
-        if (status != COLLAGE_OK) {
-            json_decref(list);
+        if (status != COLLAGE_OK)
             return complain_of(context, status);
-        }
-        if (json)
-            complete = add_json(list, &info);
-        else
-            print_text(&info);
+        print_text(&info);
     }
-    if (complete && json)
-        complete = json_dumpf(list, stdout, JSON_INDENT(2)) == 0 && putchar('\n') == '\n';
-    json_decref(list);
-    if (!complete)
-        complain(NULL, "the list cannot be written");
-    if (complete && !json)
-        return print_registered(context, false);
-    return complete ? EXIT_OK : EXIT_FAILED;
+    return print_registered(context, WHAT_BACKENDS);
 }
 
 /* ---- the actions ---- */
@@ -70,7 +44,10 @@ static int list(collage_context *context, const struct settings *settings,
                 const char *const *operands)
 {
     (void)operands;
-    return list_backends(context, settings->json);
+    if (!settings->json)
+        return list_backends(context);
+    collage_status status = collage_backends_report(context, write_to_file, stdout);
+    return status == COLLAGE_OK ? EXIT_OK : complain_of(context, status);
 }
 
 static collage_registration registration_of(const struct settings *settings)

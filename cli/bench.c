@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "registered.h"
 #include "shapes.h"
 
 struct settings {
@@ -10,6 +11,7 @@ struct settings {
     double seconds;
     const char *peers;
     struct option_list shapes;
+    struct run_files files;
     bool together, ablate, json, quiet, trust;
 };
 
@@ -28,6 +30,7 @@ static const struct option options[] = {
       "of a model: the speed with 1, 2, ... libraries, one more at a time",
       offsetof(struct settings, ablate) },
     SHAPE_OPTION(struct settings),
+    RUN_FILE_OPTIONS(struct settings, files),
     TRUST_OPTION(struct settings),
     { "json", 0, OPTION_FLAG, NULL, "print one JSON array, an object for each",
       offsetof(struct settings, json) },
@@ -51,9 +54,14 @@ static int load(collage_context *context, const struct settings *settings, const
     int result = file_is_plan(command_bench.name, path, &is_plan);
     if (result != EXIT_OK)
         return result;
-    if (is_plan && (settings->threads || settings->shapes.count)) {
+    const char *of_models = settings->threads                ? "threads"
+                            : settings->shapes.count         ? "shape"
+                            : settings->files.patterns.count ? "patterns"
+                            : settings->files.costs.count    ? "costs"
+                                                             : NULL;
+    if (is_plan && of_models) {
         complain(command_bench.name, "--%s goes with a model, but '%s' is a plan, which pins it",
-                 settings->threads ? "threads" : "shape", path);
+                 of_models, path);
         return EXIT_BAD_INPUT;
     }
     if (!is_plan && settings->together) {
@@ -204,8 +212,8 @@ static int bench_all(const struct settings *settings, const struct operands *ope
     if (result != EXIT_OK)
         return result;
     collage_status status = collage_peers_check(context, settings->peers);
-    if (status != COLLAGE_OK)
-        result = complain_of(context, status);
+    result = status == COLLAGE_OK ? add_run_files(context, &settings->files)
+                                  : complain_of(context, status);
     fputs(settings->json && result == EXIT_OK ? "[\n" : "", out);
     if (settings->together && result == EXIT_OK)
         result = bench_together(context, settings, operands, &progress, out);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collage costs: the store of measured costs: looking through it, exchanging it, tidying it up. */
+/* collage costs: the store of measured costs: looking through it, exchanging it, tidying it up; and
+ * files of costs that are given instead. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli.h"
+#include "registered.h"
 
 struct settings {
-    const char *backend, *op_type, *device;
+    const char *backend, *op_type, *device, *target;
     double older;
     bool failed, uninstalled, replace;
 };
@@ -27,6 +28,7 @@ static const struct option options[] = {
       offsetof(struct settings, uninstalled) },
     { "replace", 'r', OPTION_FLAG, NULL, "import, merge: costs that are there already are replaced",
       offsetof(struct settings, replace) },
+    TARGET_OPTION(struct settings),
 };
 
 static collage_costs_filter filter_of(const struct settings *settings)
@@ -59,6 +61,52 @@ static collage_status list(collage_context *context, const struct settings *sett
         printf("%" PRIu64 " costs are listed.\n", count);
     return status;
 }
+
+/* ---- given costs ---- */
+
+static collage_registration registration_of(const struct settings *settings)
+{
+    return (collage_registration){ .struct_size = sizeof(collage_registration),
+                                   .keep = true,
+                                   .target = settings->target };
+}
+
+static collage_status tell(collage_status status, const char *file, const char *what)
+{
+    char shown[1024];
+    collage_printable(shown, sizeof shown, file);
+    if (status == COLLAGE_OK)
+        printf("%s: %s\n", shown, what);
+    return status;
+}
+
+static collage_status add(collage_context *context, const struct settings *settings,
+                          const char *const *files, size_t file_count)
+{
+    (void)file_count;
+    const collage_registration how = registration_of(settings);
+    return tell(collage_costs_add(context, files[0], &how), files[0], "added");
+}
+
+static collage_status replace(collage_context *context, const struct settings *settings,
+                              const char *const *files, size_t file_count)
+{
+    (void)file_count;
+    collage_registration how = registration_of(settings);
+    how.replace = true;
+    how.name = files[0];
+    return tell(collage_costs_add(context, files[1], &how), files[0], "replaced");
+}
+
+static collage_status take_away(collage_context *context, const struct settings *settings,
+                                const char *const *files, size_t file_count)
+{
+    (void)file_count;
+    const collage_registration how = registration_of(settings);
+    return tell(collage_costs_remove(context, files[0], &how), files[0], "removed");
+}
+
+/* ---- the store ---- */
 
 static collage_status export(collage_context *context, const struct settings *settings,
                              const char *const *files, size_t file_count)
@@ -112,15 +160,18 @@ static collage_status prune(collage_context *context, const struct settings *set
 static const struct action {
     const char *name;
     size_t least_files, most_files;
-    bool filter, needs_filter, replace; /* which options it takes, and which it needs */
+    bool filter, needs_filter, replace, target; /* which options it takes, and which it needs */
     collage_status (*run)(collage_context *context, const struct settings *settings,
                           const char *const *files, size_t file_count);
 } actions[] = {
-    { "list", 0, 0, true, false, false, list },
-    { "export", 1, 1, false, false, false, export },
-    { "import", 1, 1, false, false, true, import },
-    { "merge", 1, SIZE_MAX, false, false, true, merge },
-    { "prune", 0, 0, true, true, false, prune },
+    { "list", 0, 0, true, false, false, false, list },
+    { "export", 1, 1, false, false, false, false, export },
+    { "import", 1, 1, false, false, true, false, import },
+    { "merge", 1, SIZE_MAX, false, false, true, false, merge },
+    { "prune", 0, 0, true, true, false, false, prune },
+    { "add", 1, 1, false, false, false, true, add },
+    { "replace", 2, 2, false, false, false, true, replace },
+    { "remove", 1, 1, false, false, false, true, take_away },
 };
 
 static const struct action *find_action(const char *name)
@@ -128,7 +179,8 @@ static const struct action *find_action(const char *name)
     for (size_t k = 0; k < sizeof actions / sizeof actions[0]; k++)
         if (strcmp(actions[k].name, name) == 0)
             return &actions[k];
-    complain(command_costs.name, "'%s' is neither list, export, import, merge nor prune", name);
+    complain(command_costs.name,
+             "'%s' is none of list, export, import, merge, prune, add, replace and remove", name);
     return NULL;
 }
 
@@ -139,12 +191,15 @@ static bool check(const struct action *action, const struct settings *settings,
     const char *command = command_costs.name;
     size_t files = operands->count - 1;
     if (files < action->least_files)
-        complain(command, "%s: FILE is missing; see 'collage costs --help'", action->name);
+        complain(command, "%s: %s is missing; see 'collage costs --help'", action->name,
+                 action->least_files > 1 ? "FILE NEW" : "FILE");
     else if (files > action->most_files)
         complain(command, "%s: '%s' is one argument too many; see 'collage costs --help'",
                  action->name, operands->items[action->most_files + 1]);
     else if (settings->replace && !action->replace)
         complain(command, "--replace goes with import and merge, not with %s", action->name);
+    else if (settings->target && !action->target)
+        complain(command, "--target goes with add, replace and remove, not with %s", action->name);
     else if (has_filter(settings) && !action->filter)
         complain(command, "a choice of costs goes with list and prune, not with %s", action->name);
     else if (!has_filter(settings) && action->needs_filter)
@@ -174,21 +229,26 @@ static int run(const void *data, const struct operands *operands)
     progress_end(&progress);
     if (status != COLLAGE_OK)
         result = complain_of(context, status);
+    else if (action->run == list)
+        result = print_registered(context, WHAT_COSTS);
     collage_context_destroy(context);
     return result;
 }
 
 const struct command command_costs = {
     .name = "costs",
-    .summary = "List, exchange, merge or prune measured costs",
-    .operands = "list|export|import|merge|prune [FILE...]",
-    .detail = "list prints the costs that are kept. export writes all to FILE, import takes those "
-              "of FILE into\nthe store. merge takes other stores (costs.sqlite, or its folder, or "
-              "what export wrote): of two\ncosts of one kernel the lower one stays. prune removes "
-              "costs: those that fit all options; list\nwith the same options shows which. Each "
-              "file is taken or written as a whole or not at all. A\ncost holds for the machine, "
-              "the library's version and the number of threads it was measured\nwith, so costs of "
-              "many machines may lie in one store.",
+    .summary = "List, exchange, merge or prune measured costs; add files of given ones",
+    .operands = "list|export|import|merge|prune|add|replace|remove [FILE...]",
+    .detail =
+        "list prints the costs that are kept. export writes all to FILE, import takes those "
+        "of FILE into\nthe store. merge takes other stores (costs.sqlite, or its folder, or "
+        "what export wrote): of two\ncosts of one kernel the lower one stays. prune removes "
+        "costs: those that fit all options; list\nwith the same options shows which. Each "
+        "file is taken or written as a whole or not at all. A\ncost holds for the machine, "
+        "the library's version and the number of threads it was measured\nwith, so costs of "
+        "many machines may lie in one store.\nadd FILE takes a file of costs that are given "
+        "instead of measured (docs/measuring.md), for all\nlater runs; replace FILE NEW takes "
+        "another in its place, remove FILE ends it. list shows them, too.",
     .operand_minimum = 1,
     .operand_maximum = SIZE_MAX,
     .options = options,

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* collage explain: why a plan is as it is. */
-#include "cli.h"
+#include "registered.h"
 
 struct settings {
     const char *model;
+    struct run_files files;
 };
 
 static const struct option options[] = {
     { "model", 'm', OPTION_TEXT, "FILE", "the model of the plan, if it has moved",
       offsetof(struct settings, model) },
+    RUN_FILE_OPTIONS(struct settings, files),
 };
 
 static int run(const void *data, const struct operands *operands)
@@ -22,12 +24,15 @@ static int run(const void *data, const struct operands *operands)
         return result;
     collage_model *model = NULL;
     collage_plan *plan = NULL;
-    collage_status status =
-        collage_plan_load(context, operands->items[0], settings->model, &model, &plan);
-    if (status == COLLAGE_OK)
-        status = collage_explain(context, model, plan, node, write_to_file, stdout);
-    if (status != COLLAGE_OK)
-        result = complain_of(context, status);
+    result = add_run_files(context, &settings->files);
+    if (result == EXIT_OK) {
+        collage_status status =
+            collage_plan_load(context, operands->items[0], settings->model, &model, &plan);
+        if (status == COLLAGE_OK)
+            status = collage_explain(context, model, plan, node, write_to_file, stdout);
+        if (status != COLLAGE_OK)
+            result = complain_of(context, status);
+    }
     collage_plan_destroy(plan);
     collage_model_destroy(model);
     collage_context_destroy(context);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* collage measure: one node of a model on every backend. */
+#include "registered.h"
 #include "shapes.h"
 
 struct settings {
     const char *node, *backends;
     int32_t threads;
     double budget;
-    struct option_list shapes, patterns;
+    struct option_list shapes;
+    struct run_files files;
     bool remeasure, quiet;
 };
 
@@ -20,9 +22,7 @@ static const struct option options[] = {
     { "budget", 0, OPTION_SECONDS, "TIME", "time limit for measuring, such as 90s (default: 5m)",
       offsetof(struct settings, budget) },
     SHAPE_OPTION(struct settings),
-    { "patterns", 0, OPTION_LIST, "FILE",
-      "offer what this file says to the backends, too; repeat for more",
-      offsetof(struct settings, patterns) },
+    RUN_FILE_OPTIONS(struct settings, files),
     { "remeasure", 0, OPTION_FLAG, NULL, "measure anew what was measured before",
       offsetof(struct settings, remeasure) },
     { "quiet", 'q', OPTION_FLAG, NULL, "no progress and no warnings",
@@ -43,9 +43,7 @@ static collage_status measure(collage_context *context, const struct settings *s
                                               .backends = settings->backends,
                                               .threads = settings->threads,
                                               .budget_seconds = settings->budget,
-                                              .remeasure = settings->remeasure,
-                                              .pattern_files = settings->patterns.items,
-                                              .pattern_file_count = settings->patterns.count };
+                                              .remeasure = settings->remeasure };
     return collage_measure(context, model, &choices, write_out, progress);
 }
 
@@ -65,6 +63,8 @@ static int run(const void *data, const struct operands *operands)
         return result;
     result =
         load_model(context, command_measure.name, operands->items[0], &settings->shapes, &model);
+    if (result == EXIT_OK)
+        result = add_run_files(context, &settings->files);
     if (result == EXIT_OK) {
         collage_status status = measure(context, settings, model, &progress);
         if (status != COLLAGE_OK)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "output.h"
+#include "registered.h"
 #include "search.h"
 #include "shapes.h"
 
@@ -12,7 +13,8 @@ struct settings {
     const char *output, *backends, *dump, *placement_out;
     int32_t threads;
     double budget, race;
-    struct option_list shapes, patterns;
+    struct option_list shapes;
+    struct run_files files;
     struct search_settings search;
     bool json, remeasure, quiet;
 };
@@ -31,9 +33,7 @@ static const struct option options[] = {
       "time for the final race, twice that while it is open (default: 20s)",
       offsetof(struct settings, race) },
     SHAPE_OPTION(struct settings),
-    { "patterns", 0, OPTION_LIST, "FILE",
-      "offer what this file says to the backends, too; repeat for more",
-      offsetof(struct settings, patterns) },
+    RUN_FILE_OPTIONS(struct settings, files),
     { "search", 0, OPTION_TEXT, "NAME", "exact (default), op-level, two-level, greedy or brute",
       offsetof(struct settings, search.name) },
     { "kernel-cost", 0, OPTION_NANOSECONDS, "TIME",
@@ -108,6 +108,8 @@ static int optimize_to(const struct settings *settings, const collage_optimize_o
         return result;
     progress.finishes = context;
     result = load_model(context, command_optimize.name, path, &settings->shapes, &model);
+    if (result == EXIT_OK)
+        result = add_run_files(context, &settings->files);
     if (result == EXIT_OK) {
         collage_status status = optimize(context, settings, choices, model, output, &plan);
         progress_end(&progress);
@@ -163,9 +165,7 @@ static int search_to(const struct settings *settings, const char *path, const ch
                                          .threads = settings->threads,
                                          .budget_seconds = settings->budget,
                                          .race_seconds = settings->race,
-                                         .remeasure = settings->remeasure,
-                                         .pattern_files = settings->patterns.items,
-                                         .pattern_file_count = settings->patterns.count };
+                                         .remeasure = settings->remeasure };
     struct pin_list pins = { .count = 0 };
     int result = search_parse(command_optimize.name, &settings->search, &choices, &pins);
     if (result == EXIT_OK)

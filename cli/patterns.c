@@ -82,7 +82,7 @@ static int act(collage_context *context, const struct settings *settings, enum a
                                        .target = settings->target };
     collage_status status = COLLAGE_OK;
     if (action == ACTION_LIST)
-        return print_registered(context, true);
+        return print_registered(context, WHAT_PATTERNS);
     if (action == ACTION_CHECK)
         status = collage_patterns_check(context, file, write_to_file, stdout);
     else if (action == ACTION_ADD)

@@ -17,7 +17,14 @@ static void print_entry(const collage_registered_info *info)
     printf("%s%s\n", *problem ? ": " : "", problem);
 }
 
-int print_registered(collage_context *context, bool patterns)
+static enum registered_what what_is(const char *kind)
+{
+    if (strcmp(kind, "patterns") == 0)
+        return WHAT_PATTERNS;
+    return strcmp(kind, "costs") == 0 || strcmp(kind, "function") == 0 ? WHAT_COSTS : WHAT_BACKENDS;
+}
+
+int print_registered(collage_context *context, enum registered_what what)
 {
     char file[1024];
     bool any = false;
@@ -27,14 +34,24 @@ int print_registered(collage_context *context, bool patterns)
         collage_status status = collage_registered_describe(context, k, &info);
         if (status != COLLAGE_OK)
             return complain_of(context, status);
-        if ((strcmp(info.kind, "patterns") == 0) != patterns)
+        if (what_is(info.kind) != what)
             continue;
         if (!any)
-            printf("%sRegistered in %s:\n", patterns ? "" : "\n", file);
+            printf("%sRegistered in %s:\n", what == WHAT_PATTERNS ? "" : "\n", file);
         any = true;
         print_entry(&info);
     }
-    if (!any && patterns)
+    if (!any && what == WHAT_PATTERNS)
         printf("No file of patterns is registered in %s.\n", file);
     return EXIT_OK;
+}
+
+int add_run_files(collage_context *context, const struct run_files *files)
+{
+    collage_status status = COLLAGE_OK;
+    for (size_t k = 0; k < files->patterns.count && status == COLLAGE_OK; k++)
+        status = collage_patterns_add(context, files->patterns.items[k], NULL);
+    for (size_t k = 0; k < files->costs.count && status == COLLAGE_OK; k++)
+        status = collage_costs_add(context, files->costs.items[k], NULL);
+    return status == COLLAGE_OK ? EXIT_OK : complain_of(context, status);
 }

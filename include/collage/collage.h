@@ -237,6 +237,10 @@ COLLAGE_API size_t collage_backend_count(const collage_context *context);
 /* Opens the library in a worker process to learn its version. Strings belong to the context. */
 COLLAGE_API collage_status collage_backend_describe(collage_context *context, size_t index,
                                                     collage_backend_info *info);
+/* Writes what collage_backend_describe tells of all of them as a JSON array of objects with the
+ * members of collage_backend_info. Since 0.1. */
+COLLAGE_API collage_status collage_backends_report(collage_context *context, collage_write_fn write,
+                                                   void *user);
 
 /* ---- optimising ---- */
 
@@ -433,6 +437,9 @@ typedef struct collage_ablate_options {
     int32_t threads;       /* 0: the number of physical cores this process may use */
     double budget_seconds; /* for measuring what the cost store lacks; 0: 300 */
     double seconds;        /* for the race; 0: 20 */
+    /* Appended later: a struct that ends here is taken, too. As collage_optimize_options. */
+    const char *const *pattern_files;
+    size_t pattern_file_count;
 } collage_ablate_options;
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * registration.h: the part of collage.h (which includes it) by which a user says what else there
- * is: backends and files of patterns, for one context or for all that are made later.
+ * is: backends, files of patterns and costs, for one context or for all that are made later.
  */
 #ifndef COLLAGE_REGISTRATION_H
 #define COLLAGE_REGISTRATION_H
@@ -16,8 +16,10 @@ extern "C" {
 typedef struct collage_registration {
     size_t struct_size;
     bool keep;          /* also for contexts that are made later: it goes into the registry file */
-    bool replace;       /* collage_backend_add: instead of the backend that has the name */
-    const char *name;   /* collage_backend_add: the name that the plugin must have; NULL: any */
+    bool replace;       /* instead of the backend or cost function that has the name, or of the file
+                           of costs `name` */
+    const char *name;   /* collage_backend_add: the name that the plugin must have, NULL: any;
+                           collage_costs_add with `replace`: the file that is there */
     const char *target; /* only on machines whose name or fingerprint (collage_costs_list) this glob
                            fits; NULL: any */
 } collage_registration;
@@ -47,12 +49,64 @@ COLLAGE_API collage_status collage_patterns_add(collage_context *context, const 
 COLLAGE_API collage_status collage_patterns_remove(collage_context *context, const char *path,
                                                    const collage_registration *how);
 
+/* ---- given costs ---- */
+
+typedef enum collage_cost_answer {
+    COLLAGE_COST_UNKNOWN = 0, /* nothing is said: the next one is asked, and then it is measured */
+    COLLAGE_COST_GIVEN = 1,   /* *cost_ns is the cost: more than 0, at most 1e15 */
+    COLLAGE_COST_NEVER = 2    /* the candidate must not be used */
+} collage_cost_answer;
+
+struct collage_subgraph; /* <collage/backend.h> */
+
+/* The candidate whose cost is asked for. Valid during the call. */
+typedef struct collage_cost_question {
+    size_t struct_size;
+    const char *backend, *version; /* the library's; "" if collage_explain does not know it */
+    const char *operators; /* "Conv+Add+Relu": all of them, in order: what costs are told by */
+    const char *variant;   /* which of the backend's ways to run them; "" if it has one only */
+    const collage_tensor_info *inputs, *outputs; /* without constants; row-major shapes */
+    size_t input_count, output_count;
+    const struct collage_subgraph *subgraph; /* all of it: attributes, constants */
+    int32_t threads;
+    const char *device, *fingerprint; /* the machine, as collage_costs_list tells of it */
+} collage_cost_question;
+
+/* Called while collage_optimize, collage_measure, collage_ablate or collage_explain work, in their
+ * thread; once for candidates that are alike. It must not call the context. */
+typedef collage_cost_answer (*collage_cost_fn)(void *user, const collage_cost_question *question,
+                                               double *cost_ns);
+
+/*
+ * Adds a function that gives costs, under a name of printable characters; `replace` takes the place
+ * of the one that has the name. A function cannot be kept (`keep`). The last one that was added is
+ * asked first, functions before files. A given cost takes the place of a measured one in the
+ * search, and is marked as given in the plan and in explanations; it never gets into the store of
+ * measured costs. What the search finds is verified and raced as ever. An answer that is none
+ * (a cost that is not a number, or out of range) fails the call that asked, with
+ * COLLAGE_ERROR_ARGUMENT. Since 0.1.
+ */
+COLLAGE_API collage_status collage_cost_function_add(collage_context *context, const char *name,
+                                                     collage_cost_fn function, void *user,
+                                                     const collage_registration *how);
+COLLAGE_API collage_status collage_cost_function_remove(collage_context *context, const char *name);
+
+/* The same from a file (docs/measuring.md): checked, and read anew whenever it is needed.
+ * COLLAGE_ERROR_FORMAT names file, line and what was expected; COLLAGE_ERROR_ARGUMENT a backend
+ * that is not there, or that the file to replace is not registered. Since 0.1. */
+COLLAGE_API collage_status collage_costs_add(collage_context *context, const char *path,
+                                             const collage_registration *how);
+COLLAGE_API collage_status collage_costs_remove(collage_context *context, const char *path,
+                                                const collage_registration *how);
+
+/* ---- listing ---- */
+
 typedef struct collage_registered_info {
     size_t struct_size;
-    const char *kind;    /* "plugin", "off" or "patterns" */
-    const char *target;  /* "any", or the glob */
-    const char *name;    /* of the backend; "" for patterns */
-    const char *path;    /* "" for what is off */
+    const char *kind;   /* "plugin", "off", "patterns", "costs" (a file) or "function" (of costs) */
+    const char *target; /* "any", or the glob */
+    const char *name;   /* of the backend or function; "" for files of patterns and costs */
+    const char *path;   /* "" for what is off and for functions */
     const char *problem; /* why it cannot be used: a file that is gone or malformed; "" */
     bool kept;           /* in the registry file */
     bool here;           /* its target fits this machine */

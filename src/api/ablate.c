@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/handles.h"
+#include <string.h>
+
+#include "api/search_files.h"
 
 /* False if the struct is not one that this version knows. */
 static bool take_options(const collage_ablate_options *given, collage_ablate_options *options)
@@ -7,9 +9,10 @@ static bool take_options(const collage_ablate_options *given, collage_ablate_opt
     *options = (collage_ablate_options){ .struct_size = sizeof *options };
     if (!given)
         return true;
-    if (given->struct_size < sizeof *options)
+    size_t known = given->struct_size < sizeof *options ? given->struct_size : sizeof *options;
+    if (known < offsetof(collage_ablate_options, pattern_files))
         return false;
-    *options = *given;
+    memcpy(options, given, known);
     return true;
 }
 
@@ -36,9 +39,14 @@ collage_status collage_ablate(collage_context *context, const collage_model *mod
     if (own.seconds > 0)
         settings.race_seconds = own.seconds;
     struct text text = { 0 };
-    collage_status status = pipeline_ablate(&settings, format, &text, error);
+    struct search_files files;
+    collage_status status = search_files_load(context, own.pattern_files, own.pattern_file_count,
+                                              &files, &settings, error);
+    if (status == COLLAGE_OK)
+        status = pipeline_ablate(&settings, format, &text, error);
     if (status == COLLAGE_OK)
         status = hand_over(&text, write, user, error);
     text_free(&text);
+    search_files_free(&files);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/registration.h"
+#include "base/json_text.h"
 #include "pattern/backend_text.h"
 
 struct error *context_begin(collage_context *context)
@@ -245,4 +246,35 @@ collage_status collage_backend_describe(collage_context *context, size_t index,
         return COLLAGE_OK;
     info->origin = origin_of(context, entry);
     return count_patterns(entry, &info->patterns, error);
+}
+
+static bool add_backend(json_t *list, const collage_backend_info *info)
+{
+    json_t *row = json_pack("{s:o, s:s, s:o, s:o, s:o, s:s, s:I}", "name", json_text(info->name),
+                            "kind", info->kind, "version", json_text(info->version), "file",
+                            json_text(info->file), "problem", json_text(info->problem), "origin",
+                            info->origin, "patterns", (json_int_t)info->patterns);
+    return json_array_append_new(list, row) == 0;
+}
+
+collage_status collage_backends_report(collage_context *context, collage_write_fn write, void *user)
+{
+    struct error *error = context_begin(context);
+    struct text text = { 0 };
+    collage_status status = COLLAGE_OK;
+    if (!write)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_backends_report: write is NULL");
+    json_t *list = json_array();
+    for (size_t k = 0; k < context->registry->count && status == COLLAGE_OK; k++) {
+        collage_backend_info info = { .struct_size = sizeof info };
+        status = collage_backend_describe(context, k, &info);
+        if (status == COLLAGE_OK && !add_backend(list, &info))
+            status = error_memory(error);
+    }
+    if (status == COLLAGE_OK)
+        status = json_put(list, JSON_INDENT(2), &text) ? hand_over(&text, write, user, error)
+                                                       : error_memory(error);
+    json_decref(list);
+    text_free(&text);
+    return status;
 }

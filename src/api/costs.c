@@ -108,7 +108,9 @@ static collage_status select_costs(collage_context *context, const collage_costs
     bool here = wanted->device && strcmp(wanted->device, "here") == 0;
     if (!here && !wanted->uninstalled)
         return COLLAGE_OK;
-    device_facts_read(&selection->here);
+    collage_status status = device_facts_read(&selection->here, error);
+    if (status != COLLAGE_OK)
+        return status;
     if (here || !filter->device)
         filter->device = selection->here.fingerprint;
     if (strcmp(filter->device, selection->here.fingerprint) != 0)
@@ -138,10 +140,11 @@ collage_status collage_costs_list(collage_context *context, const collage_costs_
         status = cost_store_open(context->cache_directory, &store, error);
     if (status == COLLAGE_OK)
         status = cost_store_list(store, &selection.filter, &text, count, error);
-    if (status == COLLAGE_OK && *count > 0) {
-        device_facts_read(&selection.here);
+    const bool any = status == COLLAGE_OK && *count > 0;
+    if (any)
+        status = device_facts_read(&selection.here, error);
+    if (any && status == COLLAGE_OK)
         status = cost_store_list_devices(store, &selection.filter, &selection.here, &text, error);
-    }
     cost_store_close(store);
     if (status == COLLAGE_OK)
         status = hand_over(&text, write, user, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/explanation.h"
 #include "api/handles.h"
-#include "api/patterns.h"
+#include "api/search_files.h"
 
 collage_status collage_explain(collage_context *context, const collage_model *model,
                                const collage_plan *plan, const char *node, collage_write_fn write,
@@ -50,18 +50,16 @@ collage_status collage_measure(collage_context *context, const collage_model *mo
     if (options->budget_seconds > 0)
         settings.budget_seconds = options->budget_seconds;
     struct text text = { 0 };
-    struct pattern_files files;
+    struct search_files files;
     /* A program that was built before the files came has a smaller struct. */
     const bool known = options->struct_size >= sizeof *options;
-    status = pattern_files_load(context, known ? options->pattern_files : NULL,
-                                known ? options->pattern_file_count : 0, &files, error);
-    settings.pattern_files = files.items;
-    settings.pattern_file_count = files.count;
+    status = search_files_load(context, known ? options->pattern_files : NULL,
+                               known ? options->pattern_file_count : 0, &files, &settings, error);
     if (status == COLLAGE_OK)
         status = pipeline_measure_node(&settings, node, &text, error);
     if (status == COLLAGE_OK)
         status = hand_over(&text, write, user, error);
     text_free(&text);
-    pattern_files_free(&files);
+    search_files_free(&files);
     return status;
 }

@@ -29,14 +29,21 @@ collage_status explanation_open(const collage_context *context, const collage_mo
                                 const collage_plan *plan, node_id node,
                                 struct explanation_source *source, struct error *error)
 {
+    struct optimizer_settings taken = { 0 };
+    *source = (struct explanation_source){ .rivals = NULL };
+    collage_status status = search_files_load(context, NULL, 0, &source->files, &taken, error);
+    if (status != COLLAGE_OK)
+        return status;
     const struct recall_settings settings = { .graph = model->graph,
                                               .plan = plan->plan,
                                               .registry = context->registry,
                                               .cache_directory = context->cache_directory,
+                                              .pattern_files = taken.pattern_files,
+                                              .pattern_file_count = taken.pattern_file_count,
+                                              .given = taken.given,
                                               .log = context->log,
                                               .user = context->user };
-    source->rivals = NULL;
-    collage_status status = recall_open(&settings, &source->recall, error);
+    status = recall_open(&settings, &source->recall, error);
     if (status == COLLAGE_OK)
         status = find_rivals(source, plan->plan, node, error);
     if (status != COLLAGE_OK)
@@ -50,13 +57,15 @@ collage_status explanation_open(const collage_context *context, const collage_mo
                                                 .comparable = recall->rivals != NULL,
                                                 .measured = recall->measured,
                                                 .failed = recall->failed,
-                                                .unmeasured = recall->unmeasured };
+                                                .unmeasured = recall->unmeasured,
+                                                .given = recall->given };
     return COLLAGE_OK;
 }
 
 void explanation_close(struct explanation_source *source)
 {
     recall_close(&source->recall);
+    search_files_free(&source->files);
     memory_free(source->rivals);
     source->rivals = NULL;
 }

@@ -3,11 +3,12 @@
 #ifndef COLLAGE_API_EXPLANATION_H
 #define COLLAGE_API_EXPLANATION_H
 
-#include "api/handles.h"
+#include "api/search_files.h"
 #include "optimize/recall.h"
 #include "report/explain.h"
 
 struct explanation_source {
+    struct search_files files;
     struct recall recall;
     struct rival *rivals;
     struct explanation explanation; /* of the above */

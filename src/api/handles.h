@@ -8,12 +8,22 @@
 #include "pipeline.h"
 #include "run/session.h"
 
+/* A user's function that gives costs. */
+struct cost_function {
+    const char *name, *target;
+    char *block; /* the memory of the two */
+    collage_cost_fn function;
+    void *user;
+};
+
 struct collage_context {
     struct error error;
     struct registry *registry;
     struct registry **retired; /* what sessions and strings may still refer to */
     size_t retired_count, retired_capacity;
     struct registered registered;
+    struct cost_function *functions; /* the last one is asked first */
+    size_t function_count, function_capacity;
     struct device_facts device;
     bool device_known;
     char *registry_file;  /* "": none */

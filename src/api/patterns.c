@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/registration.h"
-#include "base/printable.h"
 
 /* ---- files that an optimisation takes ---- */
 
@@ -19,24 +18,12 @@ static bool is_named_before(const struct pattern_file *file, uint32_t entry, con
     return false;
 }
 
-/* what: the beginning of the line. */
-static void warn(const collage_context *context, const char *what, const char *rest)
-{
-    struct text line = { 0 };
-    text_format(&line, "%s: %s", what, rest);
-    if (!line.failed && context->log) {
-        printable_make(line.bytes, false); /* a path may hold anything */
-        context->log(context->user, COLLAGE_LOG_WARNING, line.bytes);
-    }
-    text_free(&line);
-}
-
 static void warn_of_backend(const collage_context *context, const char *path, const char *name)
 {
     char text[160];
     snprintf(text, sizeof text, "there is no backend '%.64s' here; what is for it is left out",
              name);
-    warn(context, path, text);
+    registration_warn(context, path, text);
 }
 
 /* A file may be for several machines, so this is no error; a slip of the pen should be seen. */
@@ -92,8 +79,8 @@ collage_status pattern_files_load_given(const collage_context *context, const ch
     return status == COLLAGE_OK ? load_given(context, paths, count, out, error) : status;
 }
 
-collage_status pattern_files_load(collage_context *context, const char *const *paths, size_t count,
-                                  struct pattern_files *out, struct error *error)
+collage_status pattern_files_load(const collage_context *context, const char *const *paths,
+                                  size_t count, struct pattern_files *out, struct error *error)
 {
     const struct registered *registered = &context->registered;
     collage_status status = make_room(paths, count, registered->count, out, error);
@@ -105,7 +92,7 @@ collage_status pattern_files_load(collage_context *context, const char *const *p
         if (load(context, entry->path, out, &problem) == COLLAGE_ERROR_MEMORY)
             status = error_memory(error);
         else if (problem.status != COLLAGE_OK)
-            warn(context, "registered patterns are left out", problem.text);
+            registration_warn(context, "registered patterns are left out", problem.text);
     }
     return status == COLLAGE_OK ? load_given(context, paths, count, out, error) : status;
 }

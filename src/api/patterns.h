@@ -13,8 +13,8 @@ struct pattern_files {
 
 /* Reads those that are registered (of one that cannot be read it warns) and these; warns of
  * backends that are not here. Free with pattern_files_free, also after a failure. */
-collage_status pattern_files_load(collage_context *context, const char *const *paths, size_t count,
-                                  struct pattern_files *out, struct error *error);
+collage_status pattern_files_load(const collage_context *context, const char *const *paths,
+                                  size_t count, struct pattern_files *out, struct error *error);
 /* These only. */
 collage_status pattern_files_load_given(const collage_context *context, const char *const *paths,
                                         size_t count, struct pattern_files *out,

@@ -5,7 +5,7 @@
 
 #include "api/explanation.h"
 #include "api/handles.h"
-#include "api/patterns.h"
+#include "api/search_files.h"
 #include "base/printable.h"
 #include "plan/placement_log.h"
 #include "report/html.h"
@@ -130,13 +130,12 @@ collage_status collage_optimize(collage_context *context, const collage_model *m
         settings.race_seconds = own.race_seconds;
     set_search(&own, &settings);
     struct plan *plan = NULL;
-    struct pattern_files files;
-    status = pattern_files_load(context, own.pattern_files, own.pattern_file_count, &files, error);
-    settings.pattern_files = files.items;
-    settings.pattern_file_count = files.count;
+    struct search_files files;
+    status = search_files_load(context, own.pattern_files, own.pattern_file_count, &files,
+                               &settings, error);
     if (status == COLLAGE_OK)
         status = pipeline_optimize(&settings, &plan, error);
-    pattern_files_free(&files);
+    search_files_free(&files);
     if (status != COLLAGE_OK)
         return status;
     return wrap(plan, out, error);
@@ -167,11 +166,9 @@ static collage_status load_model(const char *path, const char *model_path, const
 static void warn_of_other_machine(const collage_context *context, const char *path,
                                   const struct plan *plan)
 {
-    if (!context->log)
-        return;
     struct device_facts here;
-    device_facts_read(&here);
-    if (strcmp(plan->device, here.fingerprint) == 0)
+    if (!context->log || device_facts_read(&here, NULL) != COLLAGE_OK ||
+        strcmp(plan->device, here.fingerprint) == 0)
         return;
     struct text line = { 0 };
     text_format(&line,

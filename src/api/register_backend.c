@@ -90,7 +90,7 @@ collage_status collage_backend_add(collage_context *context, const char *path,
     struct registry *alone = NULL;
     if (!path)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_backend_add: path is NULL");
-    collage_status status = registration_take(how, &own, error);
+    collage_status status = registration_take(context, how, &own, error);
     if (status == COLLAGE_OK)
         status = registration_path(path, true, &absolute, error);
     if (status == COLLAGE_OK)
@@ -137,7 +137,7 @@ collage_status collage_backend_remove(collage_context *context, const char *name
     struct error *error = context_begin(context);
     collage_registration own;
     bool found;
-    collage_status status = registration_take(how, &own, error);
+    collage_status status = registration_take(context, how, &own, error);
     if (status == COLLAGE_OK && !name)
         status = error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_backend_remove: name is NULL");
     if (status == COLLAGE_OK)
@@ -156,7 +156,7 @@ collage_status collage_backend_restore(collage_context *context, const char *nam
     struct error *error = context_begin(context);
     collage_registration own;
     bool found = false;
-    collage_status status = registration_take(how, &own, error);
+    collage_status status = registration_take(context, how, &own, error);
     if (status == COLLAGE_OK && !name)
         status = error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_backend_restore: name is NULL");
     if (status == COLLAGE_OK)

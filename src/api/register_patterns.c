@@ -2,24 +2,10 @@
 /* Adding and removing files of patterns; listing all that is registered. */
 #include <string.h>
 
+#include "api/given.h"
 #include "api/patterns.h"
 #include "api/registration.h"
 #include "base/file.h"
-
-static collage_status change_patterns(collage_context *context, const collage_registration *how,
-                                      enum registration_deed deed, const char *path, bool *found,
-                                      struct error *error)
-{
-    const struct registration_change change = { .deed = deed,
-                                                .entry = { .kind = REGISTERED_PATTERNS,
-                                                           .target =
-                                                               how->target ? how->target : "any",
-                                                           .name = "",
-                                                           .path = path,
-                                                           .kept = how->keep },
-                                                .forget_target = how->target };
-    return registration_apply(context, &change, found, error);
-}
 
 collage_status collage_patterns_add(collage_context *context, const char *path,
                                     const collage_registration *how)
@@ -28,16 +14,21 @@ collage_status collage_patterns_add(collage_context *context, const char *path,
     collage_registration own;
     char *absolute = NULL;
     struct pattern_files files = { 0 };
+    struct pattern_file *file = NULL;
     if (!path)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_patterns_add: path is NULL");
-    collage_status status = registration_take(how, &own, error);
+    collage_status status = registration_take(context, how, &own, error);
     if (status == COLLAGE_OK)
         status = registration_path(path, true, &absolute, error);
+    if (status ==
+        COLLAGE_OK) /* what is not kept is for this run, which will warn when it reads it */
+        status = own.keep ? pattern_files_load_given(context, &path, 1, &files, error)
+                          : pattern_file_load(path, &file, error);
     if (status == COLLAGE_OK)
-        status = pattern_files_load_given(context, &path, 1, &files, error);
-    if (status == COLLAGE_OK)
-        status = change_patterns(context, &own, ADD_PATTERNS, absolute, NULL, error);
+        status = registration_apply_file(context, &own, ADD_FILE, REGISTERED_PATTERNS, absolute,
+                                         NULL, error);
     pattern_files_free(&files);
+    pattern_file_destroy(file);
     memory_free(absolute);
     return status;
 }
@@ -48,16 +39,14 @@ collage_status collage_patterns_remove(collage_context *context, const char *pat
     struct error *error = context_begin(context);
     collage_registration own;
     char *absolute = NULL;
-    bool found = false;
     if (!path)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_patterns_remove: path is NULL");
-    collage_status status = registration_take(how, &own, error);
+    collage_status status = registration_take(context, how, &own, error);
     if (status == COLLAGE_OK)
         status = registration_path(path, false, &absolute, error);
     if (status == COLLAGE_OK)
-        status = change_patterns(context, &own, FORGET_PATTERNS, absolute, &found, error);
-    if (status == COLLAGE_OK && !found)
-        status = error_set(error, COLLAGE_ERROR_ARGUMENT, "'%.300s' is not registered", absolute);
+        status = registration_apply_file(context, &own, FORGET_FILE, REGISTERED_PATTERNS, absolute,
+                                         NULL, error);
     memory_free(absolute);
     return status;
 }
@@ -66,7 +55,7 @@ collage_status collage_patterns_remove(collage_context *context, const char *pat
 
 size_t collage_registered_count(const collage_context *context)
 {
-    return context->registered.count;
+    return context->registered.count + context->function_count;
 }
 
 const char *collage_registry_file(const collage_context *context)
@@ -80,11 +69,15 @@ static collage_status find_problem(collage_context *context, const struct regist
 {
     struct error problem = { 0 };
     struct pattern_file *file = NULL;
+    struct given_file *costs = NULL;
     if (entry->kind == REGISTERED_PATTERNS)
         (void)pattern_file_load(entry->path, &file, &problem);
+    else if (entry->kind == REGISTERED_COSTS)
+        (void)given_file_load(entry->path, &costs, &problem);
     else if (entry->kind == REGISTERED_PLUGIN && !file_exists(entry->path))
         error_set(&problem, COLLAGE_ERROR_IO, "the file is gone");
     pattern_file_destroy(file);
+    given_file_destroy(costs);
     memory_free(context->listed);
     context->listed = memory_copy_string(problem.text);
     return context->listed && problem.status != COLLAGE_ERROR_MEMORY ? COLLAGE_OK
@@ -95,12 +88,19 @@ collage_status collage_registered_describe(collage_context *context, size_t inde
                                            collage_registered_info *info)
 {
     static const char *const kinds[] = {
-        [REGISTERED_PLUGIN] = "plugin", [REGISTERED_OFF] = "off", [REGISTERED_PATTERNS] = "patterns"
+        [REGISTERED_PLUGIN] = "plugin",
+        [REGISTERED_OFF] = "off",
+        [REGISTERED_PATTERNS] = "patterns",
+        [REGISTERED_COSTS] = "costs",
     };
     struct error *error = context_begin(context);
-    if (index >= context->registered.count || !info || info->struct_size < sizeof *info)
+    if (index >= collage_registered_count(context) || !info || info->struct_size < sizeof *info)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "nothing is registered as number %zu",
                          index);
+    if (index >= context->registered.count) {
+        cost_function_describe(context, index - context->registered.count, info);
+        return COLLAGE_OK;
+    }
     const struct registered_entry *entry = &context->registered.items[index];
     collage_status status = find_problem(context, entry, error);
     if (status != COLLAGE_OK)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,29 +11,44 @@
 #include "base/printable.h"
 #include "pattern/backend_text.h"
 
-bool registration_fits(collage_context *context, const struct registered_entry *entry)
+collage_status registration_look(collage_context *context, const char *target, struct error *error)
 {
-    if (registered_fits(entry, NULL, NULL))
-        return true;
-    if (!context->device_known)
-        device_facts_read(&context->device);
-    context->device_known = true;
-    return registered_fits(entry, context->device.name, context->device.fingerprint);
+    if (context->device_known || strcmp(target, "any") == 0)
+        return COLLAGE_OK;
+    collage_status status = device_facts_read(&context->device, error);
+    context->device_known = status == COLLAGE_OK;
+    return status;
+}
+
+bool registration_fits(const collage_context *context, const struct registered_entry *entry)
+{
+    return registered_fits(entry, context->device_known ? context->device.name : NULL,
+                           context->device_known ? context->device.fingerprint : NULL);
+}
+
+void registration_warn(const collage_context *context, const char *what, const char *problem)
+{
+    char line[1024];
+    if (!context->log)
+        return;
+    const int length = snprintf(line, sizeof line, "%s: %s", what, problem);
+    printable_make(line, length >= (int)sizeof line); /* a path may hold anything */
+    context->log(context->user, COLLAGE_LOG_WARNING, line);
 }
 
 /* ---- from what is registered to a registry ---- */
 
 /* The list of plugins: what is registered for this machine, in its order, then the folders. */
-static char *make_list(collage_context *context, const struct registered *registered)
+static char *make_list(const collage_context *context, const struct registered *registered)
 {
     struct text text = { 0 };
     for (size_t k = 0; k < registered->count; k++) {
         const struct registered_entry *entry = &registered->items[k];
-        if (entry->kind == REGISTERED_PATTERNS || !registration_fits(context, entry))
+        if (!registration_fits(context, entry))
             continue;
         if (entry->kind == REGISTERED_OFF)
             text_format(&text, "!%s:", entry->name);
-        else
+        else if (entry->kind == REGISTERED_PLUGIN)
             text_format(&text, "%s:", entry->path);
     }
     text_string(&text, context->plugin_folders);
@@ -57,25 +73,28 @@ static collage_status make_registry(collage_context *context, const char *list,
 
 /* ---- opening ---- */
 
-static void read_file(collage_context *context)
+static collage_status read_file(collage_context *context, struct error *error)
 {
     struct error problem = { 0 };
-    if (!context->registry_file[0] ||
-        registered_read(context->registry_file, &context->registered, &problem) == COLLAGE_OK ||
-        !context->log)
-        return;
-    struct text line = { 0 };
-    text_format(&line, "what is registered is ignored: %s", problem.text);
-    if (!line.failed) {
-        printable_make(line.bytes, false);
-        context->log(context->user, COLLAGE_LOG_WARNING, line.bytes);
-    }
-    text_free(&line);
+    struct registered *registered = &context->registered;
+    collage_status status = context->registry_file[0]
+                                ? registered_read(context->registry_file, registered, &problem)
+                                : COLLAGE_OK;
+    if (status == COLLAGE_ERROR_MEMORY)
+        return error_memory(error);
+    if (status != COLLAGE_OK)
+        registration_warn(context, "what is registered is ignored", problem.text);
+    status = COLLAGE_OK;
+    for (size_t k = 0; k < registered->count && status == COLLAGE_OK; k++)
+        status = registration_look(context, registered->items[k].target, error);
+    return status;
 }
 
 collage_status registration_open(collage_context *context, struct error *error)
 {
-    read_file(context);
+    collage_status status = read_file(context, error);
+    if (status != COLLAGE_OK)
+        return status;
     context->plugins = make_list(context, &context->registered);
     return context->plugins ? make_registry(context, context->plugins, &context->registry, error)
                             : error_memory(error);
@@ -92,6 +111,9 @@ void registration_close(collage_context *context)
     memory_free(context->plugin_folders);
     memory_free(context->registry_file);
     memory_free(context->listed);
+    for (size_t k = 0; k < context->function_count; k++)
+        memory_free(context->functions[k].block);
+    memory_free(context->functions);
 }
 
 /* ---- changing ---- */
@@ -109,11 +131,14 @@ static collage_status change_list(const struct registration_change *change, stru
     case FORGET_BACKEND:
         was_there = registered_forget_backend(list, entry->name, change->forget_target);
         break;
-    case ADD_PATTERNS:
-        status = registered_add_patterns(list, entry, error);
+    case ADD_FILE:
+        status = registered_add_file(list, entry, error);
         break;
-    case FORGET_PATTERNS:
-        was_there = registered_forget_patterns(list, entry->path, change->forget_target);
+    case REPLACE_FILE:
+        status = registered_replace_file(list, change->old_path, entry, &was_there, error);
+        break;
+    case FORGET_FILE:
+        was_there = registered_forget_file(list, entry->kind, entry->path, change->forget_target);
         break;
     }
     *found = *found || was_there;
@@ -204,10 +229,32 @@ collage_status registration_apply(collage_context *context,
     return status;
 }
 
+collage_status registration_apply_file(collage_context *context, const collage_registration *how,
+                                       enum registration_deed deed, enum registered_kind kind,
+                                       const char *absolute, const char *old_path,
+                                       struct error *error)
+{
+    const struct registration_change change = { .deed = deed,
+                                                .entry = { .kind = kind,
+                                                           .target =
+                                                               how->target ? how->target : "any",
+                                                           .name = "",
+                                                           .path = absolute,
+                                                           .kept = how->keep },
+                                                .forget_target = how->target,
+                                                .old_path = old_path };
+    bool found = false;
+    collage_status status = registration_apply(context, &change, &found, error);
+    if (status == COLLAGE_OK && deed != ADD_FILE && !found)
+        status = error_set(error, COLLAGE_ERROR_ARGUMENT, "'%.300s' is not registered",
+                           deed == REPLACE_FILE ? old_path : absolute);
+    return status;
+}
+
 /* ---- what a caller gives ---- */
 
-collage_status registration_take(const collage_registration *given, collage_registration *out,
-                                 struct error *error)
+collage_status registration_take(collage_context *context, const collage_registration *given,
+                                 collage_registration *out, struct error *error)
 {
     *out = (collage_registration){ .struct_size = sizeof *out };
     if (given && given->struct_size < sizeof *out)
@@ -215,10 +262,14 @@ collage_status registration_take(const collage_registration *given, collage_regi
                          "collage_registration: struct_size is not set");
     if (given)
         *out = *given;
-    if (out->target && (!out->target[0] || !printable_is(out->target)))
+    if (!out->target)
+        return COLLAGE_OK;
+    if (!out->target[0] || !printable_is(out->target) || strlen(out->target) > REGISTERED_TARGET)
         return error_set(error, COLLAGE_ERROR_ARGUMENT,
-                         "a target is a glob for the name of a machine, or 'any'");
-    return COLLAGE_OK;
+                         "a target is a glob of at most %d characters for the name of a machine, "
+                         "or 'any'",
+                         REGISTERED_TARGET);
+    return registration_look(context, out->target, error);
 }
 
 collage_status registration_path(const char *path, bool must_exist, char **out, struct error *error)
@@ -228,16 +279,19 @@ collage_status registration_path(const char *path, bool must_exist, char **out, 
     *out = NULL;
     if (realpath(path, real)) {
         text_string(&text, real);
-    } else if (must_exist) {
-        return error_set(error, COLLAGE_ERROR_IO, "cannot open '%.300s': %s", path,
-                         strerror(errno));
+    } else if (must_exist || errno == ENOMEM) {
+        return error_system(error, "open", path);
     } else { /* it may be gone, and is known by this name */
+        if (path[0] != '/' && !getcwd(real, sizeof real))
+            return error_system(error, "tell the folder of", path);
         if (path[0] != '/')
-            text_format(&text, "%s/", getcwd(real, sizeof real) ? real : "");
+            text_format(&text, "%s/", real);
         text_string(&text, path);
     }
-    if (text.failed)
+    if (text.failed) {
+        text_free(&text);
         return error_memory(error);
+    }
     if (!printable_is(text.bytes)) {
         text_free(&text);
         return error_set(error, COLLAGE_ERROR_ARGUMENT,

@@ -75,20 +75,33 @@ static void warn(const collage_host *host, const char *path)
     host->log(host->context, COLLAGE_LOG_WARNING, line);
 }
 
+/* A folder that cannot be read is warned of; a lack of memory does not mean that it is empty. */
+static collage_status not_read(const collage_host *host, const char *path, struct error *error)
+{
+    if (errno == ENOMEM)
+        return error_memory(error);
+    warn(host, path);
+    return COLLAGE_OK;
+}
+
 static collage_status add_directory(const char *directory, const collage_host *host,
                                     struct plugin_list *list, struct error *error)
 {
     DIR *folder = opendir(directory);
-    if (!folder) {
-        warn(host, directory);
-        return COLLAGE_OK;
-    }
+    if (!folder)
+        return not_read(host, directory, error);
     size_t first = list->count;
     collage_status status = COLLAGE_OK;
-    for (struct dirent *entry; status == COLLAGE_OK && (entry = readdir(folder));)
+    struct dirent *entry;
+    errno = 0;
+    while (status == COLLAGE_OK && (entry = readdir(folder))) {
         if (is_plugin_name(entry->d_name) &&
             !add(list, (struct plugin_item){ .text = join(directory, entry->d_name) }))
             status = error_memory(error);
+        errno = 0;
+    }
+    if (status == COLLAGE_OK && errno != 0)
+        status = not_read(host, directory, error);
     closedir(folder);
     if (list->count > first)
         qsort(list->items + first, list->count - first, sizeof *list->items, compare_items);
@@ -100,7 +113,10 @@ static collage_status add_part(const char *part, const collage_host *host, struc
 {
     struct stat info;
     struct plugin_item item = { .off = part[0] == '!' };
-    item.named = !item.off && stat(part, &info) == 0 && !S_ISDIR(info.st_mode);
+    const bool there = !item.off && stat(part, &info) == 0;
+    if (!item.off && !there && errno == ENOMEM)
+        return error_memory(error);
+    item.named = there && !S_ISDIR(info.st_mode);
     if (!item.off && !item.named)
         return add_directory(part, host, list, error);
     item.text = memory_copy_string(item.off ? part + 1 : part);

@@ -65,6 +65,11 @@ static void remove_at(struct registered *list, size_t at)
     memmove(list->items + at, list->items + at + 1, (list->count - at) * sizeof *list->items);
 }
 
+static bool is_backend(const struct registered_entry *entry)
+{
+    return entry->kind == REGISTERED_PLUGIN || entry->kind == REGISTERED_OFF;
+}
+
 static bool has_target(const struct registered_entry *entry, const char *target)
 {
     return !target || strcmp(entry->target, target) == 0;
@@ -76,7 +81,7 @@ static bool forget_backend(struct registered *list, size_t first, const char *na
 {
     bool found = false;
     for (size_t k = list->count; k-- > first;)
-        if (list->items[k].kind != REGISTERED_PATTERNS && has_target(&list->items[k], target) &&
+        if (is_backend(&list->items[k]) && has_target(&list->items[k], target) &&
             strcmp(list->items[k].name, name) == 0) {
             remove_at(list, k);
             found = true;
@@ -98,27 +103,52 @@ collage_status registered_set_backend(struct registered *list, const struct regi
     return status;
 }
 
-collage_status registered_add_patterns(struct registered *list,
-                                       const struct registered_entry *entry, struct error *error)
+/* SIZE_MAX: it is not there. target NULL: any. */
+static size_t find_file(const struct registered *list, enum registered_kind kind, const char *path,
+                        const char *target)
 {
     for (size_t k = 0; k < list->count; k++)
-        if (list->items[k].kind == REGISTERED_PATTERNS &&
-            has_target(&list->items[k], entry->target) &&
-            strcmp(list->items[k].path, entry->path) == 0) {
-            list->items[k].kept = list->items[k].kept || entry->kept;
-            return COLLAGE_OK;
-        }
-    return registered_insert(list, list->count, entry, error);
+        if (list->items[k].kind == kind && has_target(&list->items[k], target) &&
+            strcmp(list->items[k].path, path) == 0)
+            return k;
+    return SIZE_MAX;
 }
 
-bool registered_forget_patterns(struct registered *list, const char *path, const char *target)
+collage_status registered_add_file(struct registered *list, const struct registered_entry *entry,
+                                   struct error *error)
+{
+    const size_t at = find_file(list, entry->kind, entry->path, entry->target);
+    if (at == SIZE_MAX)
+        return registered_insert(list, list->count, entry, error);
+    list->items[at].kept = list->items[at].kept || entry->kept;
+    return COLLAGE_OK;
+}
+
+collage_status registered_replace_file(struct registered *list, const char *old_path,
+                                       const struct registered_entry *entry, bool *found,
+                                       struct error *error)
+{
+    const size_t at = find_file(list, entry->kind, old_path, entry->target);
+    *found = at != SIZE_MAX;
+    if (!*found)
+        return COLLAGE_OK;
+    collage_status status = registered_insert(list, at, entry, error);
+    if (status == COLLAGE_OK)
+        remove_at(list, at + 1);
+    /* It may have been there beside the old one. */
+    for (size_t k = list->count; status == COLLAGE_OK && k-- > 0;)
+        if (k != at && list->items[k].kind == entry->kind &&
+            has_target(&list->items[k], entry->target) &&
+            strcmp(list->items[k].path, entry->path) == 0)
+            remove_at(list, k);
+    return status;
+}
+
+bool registered_forget_file(struct registered *list, enum registered_kind kind, const char *path,
+                            const char *target)
 {
     bool found = false;
-    for (size_t k = list->count; k-- > 0;)
-        if (list->items[k].kind == REGISTERED_PATTERNS && has_target(&list->items[k], target) &&
-            strcmp(list->items[k].path, path) == 0) {
-            remove_at(list, k);
-            found = true;
-        }
+    for (size_t at; (at = find_file(list, kind, path, target)) != SIZE_MAX; found = true)
+        remove_at(list, at);
     return found;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registered.h: what a user has registered: plugins, backends that shall be off, files of patterns,
- * each for one kind of machine or for any. A list in memory, and the same as a text file, one line
- * an entry (docs/backends.md). Of what is said about one name the first entry holds.
+ * registered.h: what a user has registered: plugins, backends that shall be off, files of patterns
+ * and of costs, each for one kind of machine or for any. A list in memory, and the same as a text
+ * file, one line an entry (docs/backends.md). Of what is said about one name the first entry holds.
  */
 #ifndef COLLAGE_BACKEND_REGISTERED_H
 #define COLLAGE_BACKEND_REGISTERED_H
@@ -10,14 +10,18 @@
 #include "base/error.h"
 #include "base/text.h"
 
-enum registered_kind { REGISTERED_PLUGIN, REGISTERED_OFF, REGISTERED_PATTERNS };
+enum registered_kind { REGISTERED_PLUGIN, REGISTERED_OFF, REGISTERED_PATTERNS, REGISTERED_COSTS };
 
-enum { REGISTERED_BYTES = 1 << 20, REGISTERED_ENTRIES = 1024 }; /* of a file */
+enum {
+    REGISTERED_BYTES = 1 << 20, /* of a file */
+    REGISTERED_ENTRIES = 1024,
+    REGISTERED_TARGET = 200 /* characters: fnmatch needs no memory for so few, which it may lack */
+};
 
 struct registered_entry {
     enum registered_kind kind;
     const char *target; /* a glob for the machine's name or fingerprint; "any" */
-    const char *name;   /* of the backend; "" for patterns */
+    const char *name;   /* of the backend; "" for files of patterns and costs */
     const char *path;   /* absolute; "" if it is off */
     bool kept;          /* it is in the file */
     char *block;        /* in a list: the memory of the three */
@@ -46,10 +50,16 @@ collage_status registered_set_backend(struct registered *list, const struct regi
                                       struct error *error);
 /* Forgets what is said about a backend; target NULL: for any target. False if there was nothing. */
 bool registered_forget_backend(struct registered *list, const char *name, const char *target);
-/* At the end, unless it is there already. */
-collage_status registered_add_patterns(struct registered *list,
-                                       const struct registered_entry *entry, struct error *error);
-bool registered_forget_patterns(struct registered *list, const char *path, const char *target);
+/* A file of patterns or costs: at the end, unless it is there already. */
+collage_status registered_add_file(struct registered *list, const struct registered_entry *entry,
+                                   struct error *error);
+/* The same, in the place of another file of its kind and target, if that is there (*found). */
+collage_status registered_replace_file(struct registered *list, const char *old_path,
+                                       const struct registered_entry *entry, bool *found,
+                                       struct error *error);
+/* target NULL: for any target. */
+bool registered_forget_file(struct registered *list, enum registered_kind kind, const char *path,
+                            const char *target);
 
 /* ---- the file ---- */
 

@@ -5,6 +5,7 @@
  *     plugin <TAB> TARGET <TAB> NAME <TAB> PATH
  *     off <TAB> TARGET <TAB> NAME
  *     patterns <TAB> TARGET <TAB> PATH
+ *     costs <TAB> TARGET <TAB> PATH
  * Empty lines and those that begin with '#' are passed over, and are gone when it is next written.
  */
 #include <errno.h>
@@ -34,6 +35,7 @@ static const struct form {
     { "plugin", REGISTERED_PLUGIN, 4, "'plugin', target, name and path" },
     { "off", REGISTERED_OFF, 3, "'off', target and name" },
     { "patterns", REGISTERED_PATTERNS, 3, "'patterns', target and path" },
+    { "costs", REGISTERED_COSTS, 3, "'costs', target and path" },
 };
 enum { FORM_COUNT = sizeof forms / sizeof forms[0] };
 
@@ -74,17 +76,20 @@ static collage_status read_entry(const struct reader *reader, char *line)
     while (f < FORM_COUNT && strcmp(forms[f].word, fields[0]) != 0)
         f++;
     if (f == FORM_COUNT)
-        return expected(reader, "'plugin', 'off' or 'patterns'");
+        return expected(reader, "'plugin', 'off', 'patterns' or 'costs'");
     if (count != forms[f].fields)
         return expected(reader, forms[f].expected);
     for (size_t k = 1; k < count; k++)
         if (!fields[k][0] || !printable_is(fields[k]))
             return expected(reader, "printable fields with a tab between them");
+    if (strlen(fields[1]) > REGISTERED_TARGET)
+        return expected(reader, "a target of at most 200 characters");
     const enum registered_kind kind = forms[f].kind;
+    const bool is_file = kind == REGISTERED_PATTERNS || kind == REGISTERED_COSTS;
     const struct registered_entry entry = {
         .kind = kind,
         .target = fields[1],
-        .name = kind == REGISTERED_PATTERNS ? "" : fields[2],
+        .name = is_file ? "" : fields[2],
         .path = kind == REGISTERED_OFF ? "" : fields[count - 1],
         .kept = true,
     };
@@ -92,7 +97,7 @@ static collage_status read_entry(const struct reader *reader, char *line)
         return expected(reader, "a path that begins with '/'");
     if (kind == REGISTERED_PLUGIN && strchr(entry.path, ':'))
         return expected(reader, "a path without ':'");
-    if (kind != REGISTERED_PATTERNS && strchr(entry.name, ':'))
+    if (!is_file && strchr(entry.name, ':'))
         return expected(reader, "a name without ':'");
     if (reader->list->count >= REGISTERED_ENTRIES)
         return expected(reader, "no more entries");
@@ -114,11 +119,6 @@ static collage_status read_lines(struct reader *reader, char *text)
     return status;
 }
 
-static collage_status not_read(const char *path, struct error *error)
-{
-    return error_set(error, COLLAGE_ERROR_IO, "cannot read '%.300s': %s", path, strerror(errno));
-}
-
 /* Its folder, too: who may write there may put another file in its place. */
 static collage_status check_folder(const char *path, struct error *error)
 {
@@ -127,7 +127,7 @@ static collage_status check_folder(const char *path, struct error *error)
     struct stat info;
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
     if (stat(folder[0] ? folder : "/", &info) != 0)
-        return not_read(path, error);
+        return error_system(error, "read", path);
     const char *problem = file_owner_problem(&info);
     return problem
                ? error_set(error, COLLAGE_ERROR_ARGUMENT, "'%.300s': its folder %s", path, problem)
@@ -158,8 +158,9 @@ static collage_status take_bytes(const char *path, int file, size_t bytes, char 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
+            collage_status status = error_system(error, "read", path);
             memory_free(text);
-            return not_read(path, error);
+            return status;
         }
         have += (size_t)n;
     }
@@ -175,7 +176,7 @@ static collage_status read_open(const char *path, int file, struct registered *o
     struct stat info;
     char *text = NULL;
     if (fstat(file, &info) != 0)
-        return not_read(path, error);
+        return error_system(error, "read", path);
     collage_status status = check_file(path, &info, error);
     if (status == COLLAGE_OK)
         status = take_bytes(path, file, (size_t)info.st_size, &text, error);
@@ -194,7 +195,7 @@ collage_status registered_read(const char *path, struct registered *out, struct 
     *out = (struct registered){ 0 };
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would keep us waiting */
     if (file < 0)
-        return errno == ENOENT || errno == ENOTDIR ? COLLAGE_OK : not_read(path, error);
+        return errno == ENOENT || errno == ENOTDIR ? COLLAGE_OK : error_system(error, "read", path);
     collage_status status = read_open(path, file, out, error);
     close(file);
     if (status != COLLAGE_OK)
@@ -239,12 +240,10 @@ collage_status registered_lock(const char *path, int *lock, struct error *error)
         return status;
     *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*lock < 0)
-        return error_set(error, COLLAGE_ERROR_IO, "cannot open the folder '%.300s': %s", folder,
-                         strerror(errno));
+        return error_system(error, "open the folder", folder);
     while (flock(*lock, LOCK_EX) != 0)
         if (errno != EINTR) {
-            status = error_set(error, COLLAGE_ERROR_IO, "cannot lock the folder '%.300s': %s",
-                               folder, strerror(errno));
+            status = error_system(error, "lock the folder", folder);
             close(*lock);
             return status;
         }

@@ -256,12 +256,6 @@ void registry_set_environment(const struct registry *registry, int32_t threads)
 
 /* ---- the library ---- */
 
-static void set_problem(struct registry *registry, struct backend_entry *entry, const char *text)
-{
-    const char *copy = arena_string(registry->arena, text);
-    entry->problem = copy ? copy : "out of memory";
-}
-
 collage_status registry_open(struct registry *registry, uint32_t index,
                              const collage_target *target, struct error *error)
 {
@@ -280,8 +274,12 @@ collage_status registry_open(struct registry *registry, uint32_t index,
     if (status == COLLAGE_ERROR_MEMORY) /* no problem of the library: there may be more later */
         return error_from_message(error, status, entry->name, &message);
     if (status != COLLAGE_OK) {
-        set_problem(registry, entry, message.text[0] ? message.text : "the library does not open");
-        return error_set(error, status, "backend %s: %s", entry->name, entry->problem);
+        const char *problem = arena_string(
+            registry->arena, message.text[0] ? message.text : "the library does not open");
+        if (!problem)
+            return error_memory(error);
+        entry->problem = problem;
+        return error_set(error, status, "backend %s: %s", entry->name, problem);
     }
     const char *version = entry->api->version(backend);
     version = arena_string(registry->arena, version ? version : "");

@@ -2,6 +2,7 @@
 #define ERROR_FUNCTIONS /* the functions themselves, not what the analyzer is told of them */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +59,14 @@ void error_prefix(struct error *error, const char *format, ...)
 collage_status error_memory(struct error *error)
 {
     return error_set(error, COLLAGE_ERROR_MEMORY, "out of memory");
+}
+
+collage_status error_system(struct error *error, const char *verb, const char *path)
+{
+    const int reason = errno;
+    return reason == ENOMEM ? error_memory(error)
+                            : error_set(error, COLLAGE_ERROR_IO, "cannot %s '%.300s': %s", verb,
+                                        path, strerror(reason));
 }
 
 collage_status error_from_message(struct error *error, collage_status status, const char *backend,

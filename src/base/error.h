@@ -27,6 +27,10 @@ void error_prefix(struct error *error, const char *format, ...)
 /* Out of memory; returns COLLAGE_ERROR_MEMORY. */
 collage_status error_memory(struct error *error);
 
+/* What errno says of a file: COLLAGE_ERROR_MEMORY, or COLLAGE_ERROR_IO with "cannot VERB 'PATH':
+ * REASON". */
+collage_status error_system(struct error *error, const char *verb, const char *path);
+
 /* Takes over the message of a plugin. */
 collage_status error_from_message(struct error *error, collage_status status, const char *backend,
                                   const collage_message *message);
@@ -45,6 +49,7 @@ static inline collage_status error_not_ok(collage_status status)
 }
 #define error_set(...)          error_not_ok(error_set(__VA_ARGS__))
 #define error_memory(error)     error_not_ok(error_memory(error))
+#define error_system(...)       error_not_ok(error_system(__VA_ARGS__))
 #define error_from_message(...) error_not_ok(error_from_message(__VA_ARGS__))
 #define message_set(...)        error_not_ok(message_set(__VA_ARGS__))
 #endif

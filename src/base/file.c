@@ -18,7 +18,7 @@ collage_status file_map(const char *path, struct mapping *out, struct error *err
     *out = (struct mapping){ 0 };
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return error_set(error, COLLAGE_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
+        return error_system(error, "open", path);
     struct stat info;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
         close(fd);
@@ -27,8 +27,9 @@ collage_status file_map(const char *path, struct mapping *out, struct error *err
     if (info.st_size > 0) {
         void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED) {
+            collage_status status = error_system(error, "map", path);
             close(fd);
-            return error_set(error, COLLAGE_ERROR_IO, "cannot map '%s': %s", path, strerror(errno));
+            return status;
         }
         out->data = data;
         out->bytes = (size_t)info.st_size;

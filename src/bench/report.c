@@ -2,6 +2,8 @@
 /* report.c: runs the chosen cases and writes what came out, or only lists them. */
 #include "bench/operators.h"
 
+#include "base/json_text.h"
+
 /* Where results go: text at once, JSON when all are there. */
 struct output {
     collage_write_fn write;
@@ -64,7 +66,7 @@ static json_t *versions(const struct registry *registry)
     for (uint32_t b = 0; list && b < registry->count; b++) {
         const struct backend_entry *entry = &registry->entries[b];
         if (entry->api && !entry->problem[0])
-            json_object_set_new(list, entry->name, json_string(entry->version));
+            json_object_set_new(list, entry->name, json_text(entry->version));
     }
     return list;
 }
@@ -74,17 +76,10 @@ static collage_status write_json(const struct registry *registry, int32_t thread
 {
     json_t *json = json_pack("{s:i, s:o, s:O}", "threads", (int)threads, "versions",
                              versions(registry), "cases", output->cases);
-    char *bytes = json ? json_dumps(json, JSON_INDENT(1)) : NULL;
-    collage_status status = error_memory(bytes ? NULL : error);
-    if (bytes) {
-        struct text text = { 0 };
-        text_format(&text, "%s\n", bytes);
-        status = hand_over(&text, output, error);
-        text_free(&text);
-    }
-    json_free_t release;
-    json_get_alloc_funcs(NULL, &release);
-    release(bytes);
+    struct text text = { 0 };
+    collage_status status = json_put(json, JSON_INDENT(1), &text) ? hand_over(&text, output, error)
+                                                                  : error_memory(error);
+    text_free(&text);
     json_decref(json);
     return status;
 }

@@ -2,6 +2,8 @@
 /* write.c: results of cases as a table and as JSON. */
 #include "bench/operators.h"
 
+#include "base/json_text.h"
+
 static double microseconds(double ns)
 {
     return ns / 1e3;
@@ -69,19 +71,19 @@ static json_t *row_to_json(const struct bench_result *result, const struct bench
 {
     const struct cost *cost = &row->cost;
     if (row->refusal)
-        return json_pack("{s:s, s:s, s:s}", "backend", row->backend, "state", "refused", "reason",
-                         row->refusal);
+        return json_pack("{s:o, s:s, s:o}", "backend", json_text(row->backend), "state", "refused",
+                         "reason", json_text(row->refusal));
     if (cost->state != COST_MEASURED)
-        return json_pack("{s:s, s:s, s:s, s:s, s:b}", "backend", row->backend, "variant",
-                         row->variant, "state", "failed", "reason", cost->reason, "wrong",
-                         cost->error > 0);
+        return json_pack("{s:o, s:o, s:s, s:o, s:b}", "backend", json_text(row->backend), "variant",
+                         json_text(row->variant), "state", "failed", "reason",
+                         json_text(cost->reason), "wrong", cost->error > 0);
     json_t *json =
-        json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:s}", "backend",
-                  row->backend, "variant", row->variant, "state", "measured", "minimum_ns",
-                  cost->minimum_ns, "decile_ns", cost->cost_ns, "median_low_ns", cost->low_ns,
-                  "median_high_ns", cost->high_ns, "samples", (int)cost->sample_count, "ratio",
-                  best_ns(result) > 0 ? cost->cost_ns / best_ns(result) : 1.0, "error", cost->error,
-                  "implementation", cost->implementation);
+        json_pack("{s:o, s:o, s:s, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:o}", "backend",
+                  json_text(row->backend), "variant", json_text(row->variant), "state", "measured",
+                  "minimum_ns", cost->minimum_ns, "decile_ns", cost->cost_ns, "median_low_ns",
+                  cost->low_ns, "median_high_ns", cost->high_ns, "samples", (int)cost->sample_count,
+                  "ratio", best_ns(result) > 0 ? cost->cost_ns / best_ns(result) : 1.0, "error",
+                  cost->error, "implementation", json_text(cost->implementation));
     if (json && result->work > 0 && cost->cost_ns > 0)
         json_object_set_new(json, "gflops", json_real(result->work / cost->cost_ns));
     return json;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/device.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,12 +56,13 @@ static struct cpu_identity read_identity(void)
     return id;
 }
 
-/* "model name" of /proc/cpuinfo; false if there is none. */
-static bool read_model_name(char *name, size_t size)
+/* "model name" of /proc/cpuinfo; "unknown" if there is none. */
+static collage_status read_model_name(char *name, size_t size, struct error *error)
 {
+    snprintf(name, size, "unknown");
     FILE *file = fopen("/proc/cpuinfo", "re");
     if (!file)
-        return false;
+        return errno == ENOMEM ? error_memory(error) : COLLAGE_OK;
     char line[256];
     bool found = false;
     while (!found && fgets(line, sizeof line, file)) {
@@ -68,11 +70,13 @@ static bool read_model_name(char *name, size_t size)
         if (strncmp(line, "model name", 10) != 0 || !colon)
             continue;
         const char *begin = colon + 1 + strspn(colon + 1, " \t");
-        snprintf(name, size, "%.*s", (int)strcspn(begin, "\n"), begin);
-        found = name[0] != '\0';
+        const int length = (int)strcspn(begin, "\n");
+        found = length > 0;
+        if (found)
+            snprintf(name, size, "%.*s", length, begin);
     }
     fclose(file);
-    return found;
+    return COLLAGE_OK;
 }
 
 static uint64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_type_t type)
@@ -81,16 +85,20 @@ static uint64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_type_t type)
     return cache && cache->attr ? cache->attr->cache.size : 0;
 }
 
-static void read_caches(struct device_facts *facts)
+static collage_status read_caches(struct device_facts *facts, struct error *error)
 {
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) != 0)
-        return;
-    if (hwloc_topology_load(topology) == 0) {
+        return error_memory(error); /* the only reason that it has */
+    errno = 0;
+    const bool loaded = hwloc_topology_load(topology) == 0;
+    const bool short_of_memory = !loaded && errno == ENOMEM;
+    if (loaded) {
         facts->l2_bytes = cache_bytes(topology, HWLOC_OBJ_L2CACHE);
         facts->last_level_cache_bytes = cache_bytes(topology, HWLOC_OBJ_L3CACHE);
     }
     hwloc_topology_destroy(topology);
+    return short_of_memory ? error_memory(error) : COLLAGE_OK;
 }
 
 /* For containers that hide /sys. */
@@ -124,17 +132,20 @@ static void make_fingerprint(const struct cpu_identity *id, struct device_facts 
     hash_print(hash_of(&fields, sizeof fields), facts->fingerprint);
 }
 
-void device_facts_read(struct device_facts *facts)
+collage_status device_facts_read(struct device_facts *facts, struct error *error)
 {
+    char model[72];
     *facts = (struct device_facts){ 0 };
-    read_caches(facts);
+    collage_status status = read_caches(facts, error);
+    if (status == COLLAGE_OK)
+        status = read_model_name(model, sizeof model, error);
+    if (status != COLLAGE_OK)
+        return status;
     complete_caches(facts);
     facts->physical_cores = registry_host_target(0).threads;
     struct cpu_identity id = read_identity();
     make_fingerprint(&id, facts);
-    char model[72];
-    if (!read_model_name(model, sizeof model))
-        snprintf(model, sizeof model, "unknown");
     snprintf(facts->name, sizeof facts->name, "%s, %d core%s", model, facts->physical_cores,
              facts->physical_cores == 1 ? "" : "s");
+    return COLLAGE_OK;
 }

@@ -4,6 +4,7 @@
 #ifndef COLLAGE_COST_DEVICE_H
 #define COLLAGE_COST_DEVICE_H
 
+#include "base/error.h"
 #include "base/hash.h"
 
 struct device_facts {
@@ -14,7 +15,8 @@ struct device_facts {
     int32_t physical_cores; /* that this process may use */
 };
 
-void device_facts_read(
-    struct device_facts *facts); /* never fails: what is unknown is 0 or "unknown" */
+/* What is unknown is 0 or "unknown"; fails only if memory is short (a machine that is not known by
+ * its own name would have other costs, and other things registered for it). */
+collage_status device_facts_read(struct device_facts *facts, struct error *error);
 
 #endif

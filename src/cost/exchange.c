@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "cost/store_internal.h"
 
@@ -68,21 +69,13 @@ static json_t *list_of(const char *numbers)
     }
 }
 
-/* Texts came from libraries: what is not UTF-8 is left out. */
-static json_t *text_of(sqlite3_stmt *row, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-    json_t *json = json_string(text ? text : "");
-    return json ? json : json_string("");
-}
-
 static json_t *member_of(sqlite3_stmt *row, int column)
 {
     double number;
     switch (columns[column].kind) {
     case COLUMN_TEXT:
     case COLUMN_KEY:
-        return text_of(row, column);
+        return json_text((const char *)sqlite3_column_text(row, column));
     case COLUMN_COUNT:
     case COLUMN_SMALL:
         return json_integer(sqlite3_column_int64(row, column));

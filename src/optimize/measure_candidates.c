@@ -58,8 +58,8 @@ static uint64_t time_ns(const struct optimizer *optimizer)
     return optimizer_has_enough(optimizer) ? UINT64_MAX - 1 : clock_ns();
 }
 
-/* A stored cost is good if its kind of failure would happen again; a time-out or crash is tried
- * anew only on request. */
+/* A given cost is taken for what it is. A stored cost is good if its kind of failure would happen
+ * again; a time-out or crash is tried anew only on request. */
 static collage_status cost_of(struct optimizer *optimizer, candidate_id id, struct cost *cost,
                               struct error *error)
 {
@@ -70,10 +70,12 @@ static collage_status cost_of(struct optimizer *optimizer, candidate_id id, stru
         return COLLAGE_OK;
     }
     struct cost_conditions conditions = optimizer_conditions(optimizer, candidate->backend);
-    *cost = (struct cost){ .state = COST_UNKNOWN };
-    if (!optimizer->settings.remeasure) {
-        collage_status status = cost_store_get(optimizer->store, candidate->key, &conditions,
-                                               optimizer->set->arena, cost, error);
+    collage_status status = optimizer_ask_given(optimizer, id, cost, error);
+    if (status != COLLAGE_OK)
+        return status;
+    if (cost->state == COST_UNKNOWN && !optimizer->settings.remeasure) {
+        status = cost_store_get(optimizer->store, candidate->key, &conditions,
+                                optimizer->set->arena, cost, error);
         if (status != COLLAGE_OK)
             return status;
         if (cost->state != COST_UNKNOWN)
@@ -146,7 +148,7 @@ collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id,
     struct cost cost;
     *origin = NULL;
     collage_status status = cost_of(optimizer, id, &cost, error);
-    if (status == COLLAGE_OK && cost.state != COST_UNKNOWN)
+    if (status == COLLAGE_OK && cost.state != COST_UNKNOWN && !cost.giver)
         *origin = "from the store";
     if (status == COLLAGE_OK && cost.state == COST_UNKNOWN && measure) {
         *origin = "measured now";
@@ -336,7 +338,8 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
             return status;
     }
     if (!key_table_find(optimizer->known, candidate->key)) {
-        optimizer->counts.failed += cost.state == COST_FAILED;
+        optimizer->counts.given += cost.giver != NULL;
+        optimizer->counts.failed += cost.state == COST_FAILED && !cost.giver;
         if (!key_table_put(optimizer->known, candidate->key, &cost))
             return error_memory(error);
     }
@@ -486,7 +489,8 @@ static collage_status measure_wholes_again(struct optimizer *optimizer, struct e
     for (candidate_id id = 0; id < set->count && status == COLLAGE_OK; id++) {
         const struct candidate *candidate = &set->items[id];
         if (optimizer->counts.measured == 0 || rank_of(optimizer, candidate) != RANK_WHOLE ||
-            candidate->cost.state != COST_MEASURED || !optimizer->enabled[candidate->backend] ||
+            candidate->cost.state != COST_MEASURED || candidate->cost.giver ||
+            !optimizer->enabled[candidate->backend] ||
             time_ns(optimizer) > optimizer->look_deadline_ns)
             continue;
         status = measure_again(optimizer, id, error);
@@ -517,8 +521,8 @@ collage_status optimizer_confirm(struct optimizer *optimizer, const struct place
     for (candidate_id id = 0; id < set->count && status == COLLAGE_OK; id++) {
         const struct candidate *candidate = &set->items[id];
         if (candidate->view || candidate->cost.state != COST_MEASURED ||
-            !optimizer->enabled[candidate->backend] || candidate->cost.passes >= passes ||
-            !matters(candidate, prices))
+            !optimizer->enabled[candidate->backend] || candidate->cost.giver ||
+            candidate->cost.passes >= passes || !matters(candidate, prices))
             continue;
         if (time_ns(optimizer) > optimizer->deadline_ns)
             break;

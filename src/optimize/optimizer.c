@@ -166,10 +166,12 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
     optimizer->known = key_table_create();
     if (!optimizer->arena || !optimizer->known)
         return error_memory(error);
-    device_facts_read(&optimizer->device);
+    collage_status status = device_facts_read(&optimizer->device, error);
+    if (status != COLLAGE_OK)
+        return status;
     optimizer->target = registry_host_target(settings->threads);
     set_conditions(optimizer);
-    collage_status status = make_room(optimizer, error);
+    status = make_room(optimizer, error);
     if (status == COLLAGE_OK)
         status = registry_check_names(settings->registry, settings->backends, error);
     if (status == COLLAGE_OK)

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "cost/device.h"
+#include "cost/given.h"
 #include "cost/store.h"
 #include "plan/ablation.h"
 #include "worker/worker.h"
@@ -50,6 +51,7 @@ struct optimizer_settings {
     const char *placement_path;                /* of a placement to hold to; NULL: none */
     struct pattern_file *const *pattern_files; /* for candidates; borrowed */
     size_t pattern_file_count;
+    const struct given_costs *given; /* instead of measured ones; borrowed; NULL: none */
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;
@@ -58,7 +60,7 @@ struct optimizer_settings {
 /* What the search did: goes into the plan as evidence. */
 struct optimizer_counts {
     size_t candidates, keys; /* keys: different ones, each measured once */
-    size_t measured, reused, failed, confirmed;
+    size_t measured, reused, given, failed, confirmed;
     size_t unmeasured, not_worth; /* for want of time; of hope */
     size_t transitions, regions_merged, regions_proposed, rounds, states, solves;
     double reference_seconds, measure_seconds, place_seconds, race_seconds;
@@ -261,6 +263,9 @@ collage_status optimizer_confirm(struct optimizer *optimizer, const struct place
  * which of these, in words; NULL: none. */
 collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id, bool measure,
                                    const char **origin, struct error *error);
+/* What the user says that the candidate costs; COST_UNKNOWN: nothing. */
+collage_status optimizer_ask_given(const struct optimizer *optimizer, candidate_id id,
+                                   struct cost *cost, struct error *error);
 /* Has the user enough of measuring? */
 bool optimizer_has_enough(const struct optimizer *optimizer);
 /* COLLAGE_ERROR_INTERRUPTED if that is wanted, also when the user has enough before anything is

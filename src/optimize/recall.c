@@ -92,23 +92,30 @@ static collage_status make_candidates(struct recall *recall, struct error *error
     struct optimizer *optimizer = &recall->optimizer;
     collage_status status = candidate_set_create(recall->settings.graph, &recall->registry,
                                                  &optimizer->target, &optimizer->set, error);
-    if (status == COLLAGE_OK)
+    if (status == COLLAGE_OK) {
+        optimizer->set->files = recall->settings.pattern_files;
+        optimizer->set->file_count = recall->settings.pattern_file_count;
+        optimizer->set->device = optimizer->device.name;
+        optimizer->set->fingerprint = optimizer->device.fingerprint;
         status = candidate_set_enumerate(optimizer->set, optimizer->enabled, error);
+    }
     return status == COLLAGE_OK ? add_steps(recall, error) : status;
 }
 
 /* Equal keys are asked for once. */
-static collage_status look_up(struct optimizer *optimizer, struct candidate *candidate,
-                              struct error *error)
+static collage_status look_up(struct optimizer *optimizer, candidate_id id, struct error *error)
 {
+    struct candidate *candidate = &optimizer->set->items[id];
     const struct cost *known = key_table_find(optimizer->known, candidate->key);
     if (known) {
         candidate->cost = *known;
         return COLLAGE_OK;
     }
     const struct cost_conditions conditions = optimizer_conditions(optimizer, candidate->backend);
-    collage_status status = cost_store_get(optimizer->store, candidate->key, &conditions,
-                                           optimizer->set->arena, &candidate->cost, error);
+    collage_status status = optimizer_ask_given(optimizer, id, &candidate->cost, error);
+    if (status == COLLAGE_OK && candidate->cost.state == COST_UNKNOWN)
+        status = cost_store_get(optimizer->store, candidate->key, &conditions,
+                                optimizer->set->arena, &candidate->cost, error);
     if (status == COLLAGE_OK && !key_table_put(optimizer->known, candidate->key, &candidate->cost))
         status = error_memory(error);
     return status;
@@ -117,15 +124,16 @@ static collage_status look_up(struct optimizer *optimizer, struct candidate *can
 static collage_status look_up_all(struct recall *recall, struct error *error)
 {
     struct candidate_set *set = recall->optimizer.set;
-    for (size_t c = 0; c < set->count; c++) {
-        struct candidate *candidate = &set->items[c];
+    for (candidate_id c = 0; c < set->count; c++) {
+        const struct candidate *candidate = &set->items[c];
         if (candidate->view)
             continue;
-        collage_status status = look_up(&recall->optimizer, candidate, error);
+        collage_status status = look_up(&recall->optimizer, c, error);
         if (status != COLLAGE_OK)
             return status;
         recall->measured += candidate->cost.state == COST_MEASURED;
         recall->failed += candidate->cost.state == COST_FAILED;
+        recall->given += candidate->cost.giver != NULL;
         recall->unmeasured += candidate->cost.state == COST_UNKNOWN;
     }
     return COLLAGE_OK;
@@ -158,15 +166,19 @@ static bool is_step(const struct plan *plan, const struct plan_step *step, uint3
                        step->output_count);
 }
 
-/* What the plan says counts where the store has nothing better. */
+/* What the plan says counts where the store has nothing better, and where it was not the store's
+ * cost that the plan was made with. */
 static void complete_cost(const struct plan_step *step, struct candidate *candidate)
 {
-    if (candidate->cost.state == COST_MEASURED || !isfinite(step->cost_ns) || step->cost_ns <= 0)
+    const bool known =
+        candidate->cost.state == COST_MEASURED && (!step->given || candidate->cost.giver);
+    if (known || !isfinite(step->cost_ns) || step->cost_ns <= 0)
         return;
     candidate->cost = (struct cost){ .state = COST_MEASURED,
                                      .cost_ns = step->cost_ns,
                                      .implementation = step->implementation,
-                                     .reason = "" };
+                                     .reason = "",
+                                     .giver = step->given ? "the user of then" : NULL };
 }
 
 static collage_status find_steps(struct recall *recall, struct error *error)
@@ -229,12 +241,15 @@ static collage_status prepare(struct recall *recall, struct error *error)
     struct optimizer *optimizer = &recall->optimizer;
     optimizer->settings.graph = settings->graph;
     optimizer->settings.stored_only = true;
+    optimizer->settings.given = settings->given;
     optimizer->arena = arena_create();
     optimizer->known = key_table_create();
     if (!optimizer->arena || !optimizer->known)
         return error_memory(error);
     snprintf(optimizer->device.fingerprint, sizeof optimizer->device.fingerprint, "%s",
              settings->plan->device);
+    snprintf(optimizer->device.name, sizeof optimizer->device.name, "%s",
+             settings->plan->device_name ? settings->plan->device_name : "");
     optimizer->target = registry_host_target(settings->plan->threads);
     optimizer->working_set_log2 = optimizer_working_set_log2(settings->graph);
     collage_status status = copy_registry(recall, error);

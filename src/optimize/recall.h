@@ -17,6 +17,9 @@ struct recall_settings {
     const struct plan *plan;
     const struct registry *registry;
     const char *cache_directory;
+    struct pattern_file *const *pattern_files; /* what else is offered to the backends */
+    size_t pattern_file_count;
+    const struct given_costs *given; /* NULL: none */
     collage_log_fn log;
     void *user;
 };
@@ -33,11 +36,13 @@ struct recall {
     size_t order_count;
     struct rivals *rivals;               /* NULL: costs are missing that comparing would need */
     size_t measured, failed, unmeasured; /* candidates, views left out */
+    size_t given;                        /* of the first two */
 };
 
 /*
  * Costs of backends that the plan does not use are those of the newest version that the store has
- * under the plan's conditions. A kernel whose cost the store does not know has the plan's.
+ * under the plan's conditions. A kernel whose cost the store does not know has the plan's; so has
+ * one whose cost was given when the plan was made, unless it is given now.
  */
 collage_status recall_open(const struct recall_settings *settings, struct recall *recall,
                            struct error *error);

@@ -256,7 +256,23 @@ static bool add_placement(const struct optimizer *optimizer, json_t *evidence)
                                          (int)plan->optimal)) == 0;
 }
 
-static json_t *make_evidence(const struct optimizer *optimizer)
+/* Which of the plan's kernels were not measured because the user gave their costs, and how many
+ * costs were given at all. False if out of memory. */
+static bool add_given(const struct optimizer *optimizer, const struct plan *plan, json_t *evidence)
+{
+    if (optimizer->counts.given == 0)
+        return true;
+    json_t *steps = json_array();
+    bool ok = steps != NULL;
+    for (uint32_t s = 0; s < plan->step_count && ok; s++)
+        if (plan->steps[s].given)
+            ok = json_array_append_new(steps, json_integer(s)) == 0;
+    json_t *facts =
+        json_pack("{s:I,s:o}", "costs", (json_int_t)optimizer->counts.given, "steps", steps);
+    return json_object_set_new(evidence, "given", facts) == 0 && ok;
+}
+
+static json_t *make_evidence(const struct optimizer *optimizer, const struct plan *plan)
 {
     const struct optimizer_counts *c = &optimizer->counts;
     json_t *failures = list_failures(optimizer);
@@ -272,7 +288,7 @@ static json_t *make_evidence(const struct optimizer *optimizer)
         c->measure_seconds, "place_seconds", c->place_seconds, "race_seconds", c->race_seconds,
         "failures", failures);
     if (evidence && add_search(optimizer, evidence) && add_rounds(optimizer, evidence) &&
-        add_placement(optimizer, evidence))
+        add_placement(optimizer, evidence) && add_given(optimizer, plan, evidence))
         return evidence;
     json_decref(evidence);
     return NULL;
@@ -295,7 +311,7 @@ static collage_status copy_origin(const struct optimizer *optimizer, struct plan
         if (!plan->shapes[k].name)
             return error_memory(error);
     }
-    plan->evidence = make_evidence(optimizer);
+    plan->evidence = make_evidence(optimizer, plan);
     return plan->evidence ? COLLAGE_OK : error_memory(error);
 }
 

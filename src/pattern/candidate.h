@@ -16,7 +16,8 @@ typedef uint32_t candidate_id;
 
 enum cost_state { COST_UNKNOWN, COST_MEASURED, COST_FAILED };
 
-/* The measured cost of one key. */
+/* The cost of one key: measured, or given by the user, which makes it COST_MEASURED or, if it must
+ * not be used, COST_FAILED, with a giver and no samples. */
 struct cost {
     enum cost_state state;
     double cost_ns;                     /* what placing uses: the lower decile */
@@ -29,6 +30,7 @@ struct cost {
     uint32_t inplace[8];
     const char *implementation; /* what the library chose; "" */
     const char *reason;         /* COST_FAILED: why; "" */
+    const char *giver;          /* the function or file that gave it; NULL: it was measured */
 };
 
 struct candidate {

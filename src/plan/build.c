@@ -268,6 +268,7 @@ static bool name_kernel(struct builder *b, const struct candidate *candidate,
     step->pattern = arena_string(arena, candidate->pattern ? candidate->pattern : "");
     step->implementation = arena_string(arena, cost->implementation ? cost->implementation : "");
     step->cost_ns = cost->state == COST_MEASURED ? cost->cost_ns : 0;
+    step->given = step->cost_ns > 0 && cost->giver;
     if (!step->nodes || !step->variant || !step->pattern || !step->implementation) {
         error_memory(b->error);
         return false;

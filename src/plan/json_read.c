@@ -384,6 +384,18 @@ static bool read_step(struct reader *r, const json_t *json, uint32_t index)
            check_operators(r, values[STEP_OPERATORS], step, index);
 }
 
+/* Which steps have a cost that was given. It is for people: what is not right is passed over. */
+static void mark_given(struct plan *plan)
+{
+    const json_t *steps = json_object_get(json_object_get(plan->evidence, "given"), "steps");
+    for (size_t k = 0; k < json_array_size(steps); k++) {
+        const json_t *step = json_array_get(steps, k);
+        json_int_t index = json_is_integer(step) ? json_integer_value(step) : -1;
+        if (index >= 0 && (uint64_t)index < plan->step_count)
+            plan->steps[index].given = plan->steps[index].kind == PLAN_KERNEL;
+    }
+}
+
 static bool read_body(struct reader *r, json_t *const *values)
 {
     struct plan *plan = r->plan;
@@ -406,6 +418,7 @@ static bool read_body(struct reader *r, json_t *const *values)
             return false;
     if (!plan->steps)
         return false;
+    mark_given(plan);
     plan->model_path = plan_absolute_path(plan->arena, graph->path);
     if (!plan->model_path) {
         error_memory(r->error);

@@ -4,24 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* jansson takes NULL as "failed before" in all its _new functions: failures travel to the root. */
+#include "base/json_text.h"
 
-/* Text for people: what is not UTF-8 becomes '?'. */
-static json_t *text_for_people(const char *text)
-{
-    json_t *json = json_string(text ? text : "");
-    if (json || !text)
-        return json;
-    char *copy = memory_copy_string(text);
-    if (!copy)
-        return NULL;
-    for (char *at = copy; *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    json = json_string(copy);
-    memory_free(copy);
-    return json;
-}
+/* jansson takes NULL as "failed before" in all its _new functions: failures travel to the root. */
 
 static json_t *number(double value)
 {
@@ -119,14 +104,14 @@ static json_t *step_to_json(const struct plan *plan, const struct plan_step *ste
     const char *backend = step->backend == GRAPH_NONE ? "" : plan->backends[step->backend].name;
     json_t *values[] = { json_string(plan_step_names[step->kind]),
                          json_string(backend),
-                         text_for_people(step->variant),
+                         json_text(step->variant),
                          indices(step->nodes, step->node_count),
                          operators_of(step, graph),
                          indices(step->inputs, step->input_count),
                          indices(step->outputs, step->output_count),
                          number(step->cost_ns),
-                         text_for_people(step->pattern),
-                         text_for_people(step->implementation) };
+                         json_text(step->pattern),
+                         json_text(step->implementation) };
     return object(PLAN_STEP_MEMBERS, values);
 }
 
@@ -139,13 +124,13 @@ static json_t *backend_to_json(const struct plan_backend *backend)
 static json_t *result_to_json(const struct plan_result *result)
 {
     uint64_t peak = result->peak_bytes < INT64_MAX ? result->peak_bytes : INT64_MAX;
-    json_t *values[] = { text_for_people(result->name), text_for_people(result->note),
-                         json_boolean(result->chosen),  number(result->minimum_ns),
-                         number(result->median_ns),     number(result->low_ns),
-                         number(result->high_ns),       number(result->ratio),
-                         number(result->ratio_low),     number(result->ratio_high),
-                         number(result->predicted_ns),  number(result->steps_ns),
-                         number(result->worst_error),   json_integer((json_int_t)peak) };
+    json_t *values[] = { json_text(result->name),      json_text(result->note),
+                         json_boolean(result->chosen), number(result->minimum_ns),
+                         number(result->median_ns),    number(result->low_ns),
+                         number(result->high_ns),      number(result->ratio),
+                         number(result->ratio_low),    number(result->ratio_high),
+                         number(result->predicted_ns), number(result->steps_ns),
+                         number(result->worst_error),  json_integer((json_int_t)peak) };
     return object(PLAN_RESULT_MEMBERS, values);
 }
 
@@ -221,11 +206,11 @@ collage_status plan_to_json(const struct plan *plan, const struct graph *graph, 
     bool ok = write_lists(plan, graph, backends, tensors, steps);
     json_t *values[] = { json_string(PLAN_FORMAT),
                          json_integer(PLAN_VERSION),
-                         text_for_people(plan->collage_version),
+                         json_text(plan->collage_version),
                          model_to_json(plan),
                          json_integer(plan->threads),
-                         text_for_people(plan->device),
-                         text_for_people(plan->device_name),
+                         json_text(plan->device),
+                         json_text(plan->device_name),
                          number(plan->predicted_ns),
                          json_boolean(plan->optimal),
                          number(plan->bound_ns),

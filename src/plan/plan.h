@@ -39,6 +39,7 @@ struct plan_step {
     uint32_t *inputs, *outputs; /* indices into tensors */
     uint32_t input_count, output_count;
     double cost_ns; /* predicted; 0 if not measured */
+    bool given;     /* by the user, not measured: the evidence says so */
     const char *pattern, *implementation;
 };
 

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/json_text.h"
 #include "report/parts.h"
 
 /* ---- the table ---- */
@@ -137,19 +138,12 @@ static json_t *ratio_json(const struct ablation_ratio *ratio)
     return json_pack("[f,f,f]", ratio->median, ratio->low, ratio->high);
 }
 
-/* Names come from files and plugins that nobody checked: what is no UTF-8 cannot be a string. */
-static json_t *string_json(const char *string)
-{
-    json_t *json = json_string(string);
-    return json ? json : json_string("?");
-}
-
 /* NULL if out of memory. */
 static json_t *row_json(const struct ablation_row *row)
 {
     return json_pack("{s:o,s:o,s:o,s:o,s:b,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:I}", "added",
-                     string_json(row->added), "version", string_json(row->version), "note",
-                     string_json(row->note), "failure", string_json(row->failure), "same",
+                     json_text(row->added), "version", json_text(row->version), "note",
+                     json_text(row->note), "failure", json_text(row->failure), "same",
                      (int)row->same, "predicted_ns", row->predicted_ns, "minimum_ns",
                      row->minimum_ns, "median_ns", row->median_ns, "low_ns", row->low_ns, "high_ns",
                      row->high_ns, "speed_up", ratio_json(&row->speed_up), "gain",
@@ -163,7 +157,7 @@ static bool add_libraries(const struct ablation *a, size_t row, json_t *json)
     json_t *list = json_array();
     bool ok = list != NULL;
     for (size_t k = 0; k <= row && ok; k++)
-        ok = json_array_append_new(list, string_json(a->rows[k].added)) == 0;
+        ok = json_array_append_new(list, json_text(a->rows[k].added)) == 0;
     return json_object_set_new(json, "libraries", list) == 0 && ok;
 }
 
@@ -179,28 +173,21 @@ static json_t *ablation_json(const struct ablation *a)
     }
     for (size_t k = 0; k < a->alone_count && ok; k++)
         ok = json_array_append_new(alone, row_json(&a->alone[k])) == 0;
-    json_t *json = json_pack("{s:o,s:i,s:o,s:o,s:o}", "model", string_json(a->model), "threads",
-                             (int)a->threads, "device_name", string_json(a->device_name), "rows",
-                             rows, "alone", alone);
+    json_t *json =
+        json_pack("{s:o,s:i,s:o,s:o,s:o}", "model", json_text(a->model), "threads", (int)a->threads,
+                  "device_name", json_text(a->device_name), "rows", rows, "alone", alone);
     if (json && ok)
         return json;
     json_decref(json);
     return NULL;
 }
 
-static int append(const char *bytes, size_t count, void *user)
-{
-    text_append(user, bytes, count);
-    return 0; /* the text remembers that it failed */
-}
-
 static collage_status put_json(const struct ablation *a, struct text *out, struct error *error)
 {
     json_t *json = ablation_json(a);
-    int failed = json ? json_dump_callback(json, append, out, JSON_INDENT(2)) : -1;
+    const bool fine = json_put(json, JSON_INDENT(2), out);
     json_decref(json);
-    text_string(out, "\n");
-    return failed ? error_memory(error) : COLLAGE_OK;
+    return fine ? COLLAGE_OK : error_memory(error);
 }
 
 collage_status report_ablation(const struct ablation *ablation, collage_format format,

@@ -165,7 +165,10 @@ static void put_details(const struct candidate_table *table, const struct row *r
         snprintf(item, sizeof item, "%s", candidate->cost.implementation);
         put_item(out, &column, item);
     }
-    if (candidate->cost.passes > 1) {
+    if (candidate->cost.giver) {
+        snprintf(item, sizeof item, "given by '%.200s', not measured", candidate->cost.giver);
+        put_item(out, &column, item);
+    } else if (candidate->cost.passes > 1) {
         snprintf(item, sizeof item, "measured %u times", (unsigned)candidate->cost.passes);
         put_item(out, &column, item);
     }

@@ -20,6 +20,7 @@ struct explanation {
     const struct rival *rivals; /* [step * registry->count + backend]; of the steps in question */
     bool comparable;            /* the rivals were looked for */
     size_t measured, failed, unmeasured; /* candidates, views left out */
+    size_t given;                        /* of the first two: by the user */
 };
 
 /* The best way to run a kernel's operators on another backend than its own; NULL if none is known.

@@ -57,8 +57,10 @@ static void put_cost(const struct explanation *e, uint32_t index, struct text *o
     else if (candidate->cost.state != COST_MEASURED)
         text_string(out, "not known\n");
     else
-        text_format(out, "%.2f us; %.2f us when the plan was made\n", candidate->cost.cost_ns / 1e3,
-                    step->cost_ns / 1e3);
+        text_format(out, "%.2f us%s; %.2f us%s when the plan was made\n",
+                    candidate->cost.cost_ns / 1e3,
+                    candidate->cost.giver ? " (given, not measured)" : "", step->cost_ns / 1e3,
+                    step->given ? " (given)" : "");
 }
 
 static void put_step(const struct explanation *e, uint32_t index, struct text *out)

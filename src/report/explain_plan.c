@@ -41,6 +41,13 @@ static double total_of(const struct explanation *e)
     return total;
 }
 
+/* Is what it costs not measured, but what the user says? */
+static bool is_given(const struct explanation *e, uint32_t step)
+{
+    return e->steps[step] == GRAPH_NONE ? e->plan->steps[step].given
+                                        : e->set->items[e->steps[step]].cost.giver != NULL;
+}
+
 /* Returns whether another would be cheaper by the costs. */
 static bool put_step(const struct explanation *e, uint32_t index, double total, struct text *out)
 {
@@ -65,20 +72,24 @@ static bool put_step(const struct explanation *e, uint32_t index, double total, 
     }
     while (out->count > 0 && out->bytes[out->count - 1] == ' ')
         out->bytes[--out->count] = '\0';
-    text_string(out, "\n");
+    text_string(out, is_given(e, index) ? "  given\n" : "\n");
     return rival && rival->extra_ns < 0;
 }
 
 static void put_steps(const struct explanation *e, struct text *out)
 {
-    bool minus = false;
+    bool minus = false, given = false;
     double total = total_of(e);
     text_string(out, "step   backend      cost [us]  share  operators                  runner-up"
                      "        by [us]  by [%]\n");
-    for (uint32_t s = 0; s < e->plan->step_count; s++)
+    for (uint32_t s = 0; s < e->plan->step_count; s++) {
         minus = put_step(e, s, total, out) || minus;
+        given = given || is_given(e, s);
+    }
     text_string(out, "\nBy: what the whole costs more with these operators on the runner-up, all "
                      "else as it is.\n");
+    if (given)
+        text_string(out, "Given: the user says what it costs; it was not measured.\n");
     if (minus)
         text_string(out, "A minus: by the costs that are known now the other would be cheaper "
                          "there. Costs may have\nchanged since, or the race decided otherwise.\n");
@@ -93,8 +104,11 @@ static void put_knowledge(const struct explanation *e, struct text *out)
                          "library versions.\n\n");
         return;
     }
-    text_format(out, "%zu candidates are measured, %zu failed, %zu were not measured.%s\n\n",
-                e->measured, e->failed, e->unmeasured,
+    text_format(out, "%zu candidates are measured, %zu failed, %zu were not measured.", e->measured,
+                e->failed, e->unmeasured);
+    if (e->given > 0)
+        text_format(out, " Of the first\ntwo, %zu are not measured but given.", e->given);
+    text_format(out, "%s\n\n",
                 e->comparable ? ""
                               : " The plan's own\nkernels or conversions are not all among them: "
                                 "nothing can be compared.");

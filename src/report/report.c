@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/report.h"
 
-#include <stdlib.h>
-
+#include "base/json_text.h"
 #include "report/html.h"
 #include "report/parts.h"
 
 static collage_status put_json(json_t *json, struct text *out, struct error *error)
 {
-    char *dumped = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-    if (dumped) {
-        text_string(out, dumped);
-        text_string(out, "\n");
-    }
-    free(dumped);
+    const bool fine = json_put(json, JSON_INDENT(2), out);
     json_decref(json);
-    return dumped ? COLLAGE_OK : error_memory(error);
+    return fine ? COLLAGE_OK : error_memory(error);
 }
 
 static collage_status put_svg(const struct graph *graph, const struct plan *plan, struct text *out,

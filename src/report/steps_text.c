@@ -191,16 +191,17 @@ void report_steps_text(const struct graph *graph, const struct plan *plan, struc
 
 void report_bound_text(const struct plan *plan, struct text *out)
 {
+    const char *costs =
+        json_object_get(plan->evidence, "given") ? "measured and given costs" : "measured costs";
     if (plan->standalone)
         text_string(out, "one library alone, in its own session");
     else if (plan->optimal)
-        text_string(out, "proven optimal for the measured costs of its libraries");
+        text_format(out, "proven optimal for the %s of its libraries", costs);
     else if (plan->bound_ns > 0 && plan->predicted_ns > 0)
-        text_format(
-            out, "within %.2f %% of the optimum for the measured costs (which is at least %.3f ms)",
-            100 * (plan->predicted_ns / plan->bound_ns - 1), plan->bound_ns / 1e6);
+        text_format(out, "within %.2f %% of the optimum for the %s (which is at least %.3f ms)",
+                    100 * (plan->predicted_ns / plan->bound_ns - 1), costs, plan->bound_ns / 1e6);
     else
-        text_string(out, "not proved optimal for the measured costs");
+        text_format(out, "not proved optimal for the %s", costs);
 }
 
 bool report_ended_early(const struct plan *plan)

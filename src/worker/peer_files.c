@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "reference/slack.h"
 #include "tensor/npy.h"
@@ -92,7 +93,7 @@ static json_t *describe(const struct peer_files *files, const char *kind, const 
         json_t *shape = json_array();
         for (int32_t d = 0; d < value->tensor.rank; d++)
             (void)json_array_append_new(shape, json_integer(value->tensor.dims[d]));
-        json_t *item = json_pack("{s:s, s:s, s:o, s:s}", "name", value->name, "dtype",
+        json_t *item = json_pack("{s:o, s:s, s:o, s:s}", "name", json_text(value->name), "dtype",
                                  dtype_name(value->tensor.dtype), "shape", shape, "file", path);
         if (!item || json_array_append_new(list, item) != 0) {
             json_decref(list);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "graph/subgraph.h"
 
 /* ---- pieces ---- */
@@ -158,19 +159,6 @@ bool protocol_read_conditions(const json_t *json, struct sample_conditions *out)
 /* ---- costs ---- */
 
 /* Libraries may say things that are not UTF-8, which JSON cannot hold. */
-json_t *protocol_text(const char *text)
-{
-    json_t *json = json_string(text);
-    char copy[512];
-    if (json)
-        return json;
-    snprintf(copy, sizeof copy, "%s", text);
-    for (char *at = copy; *at; at++)
-        if ((unsigned char)*at > 0x7e)
-            *at = '?';
-    return json_string(copy);
-}
-
 /* JSON has no infinity: -1 stands for it. */
 static double finite_or_minus_one(double value)
 {
@@ -196,8 +184,8 @@ json_t *protocol_cost(const struct cost *cost)
         { "weight_bytes", json_integer((json_int_t)cost->weight_bytes) },
         { "scratch_bytes", json_integer((json_int_t)cost->scratch_bytes) },
         { "inplace", inplace },
-        { "implementation", protocol_text(cost->implementation ? cost->implementation : "") },
-        { "reason", protocol_text(cost->reason ? cost->reason : "") },
+        { "implementation", json_text(cost->implementation ? cost->implementation : "") },
+        { "reason", json_text(cost->reason ? cost->reason : "") },
     };
     bool ok = json != NULL;
     for (size_t k = 0; k < sizeof members / sizeof *members; k++) /* takes over all values */

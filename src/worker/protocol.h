@@ -40,9 +40,6 @@ bool protocol_read_shapes(const json_t *json, struct arena *arena, collage_shape
 
 /* ---- answers ---- */
 
-/* A string; what is not UTF-8 becomes '?'. NULL: out of memory. */
-json_t *protocol_text(const char *text);
-
 json_t *protocol_cost(const struct cost *cost);
 /* COLLAGE_ERROR_FORMAT if it is malformed; COLLAGE_ERROR_MEMORY. */
 collage_status protocol_read_cost(const json_t *json, struct arena *arena, struct cost *out);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "canon/canon.h"
 #include "cases/case_graph.h"
@@ -176,7 +177,7 @@ static collage_status do_describe(struct server *server, const json_t *request, 
         /* the entry's problem is the same without the backend's name, which the parent knows */
         return error_set(error, failure.status, "%s",
                          entry->problem[0] ? entry->problem : failure.text);
-    return pack_answer(json_pack("{s:o}", "version", protocol_text(entry->version)), answer, error);
+    return pack_answer(json_pack("{s:o}", "version", json_text(entry->version)), answer, error);
 }
 
 /* ---- measure ---- */
@@ -416,7 +417,7 @@ static json_t *serve_job(struct server *server, const json_t *request)
         malformed("job", &error);
     if (answer)
         return answer;
-    return json_pack("{s:o, s:i}", "error", protocol_text(error.text), "status", (int)error.status);
+    return json_pack("{s:o, s:i}", "error", json_text(error.text), "status", (int)error.status);
 }
 
 /* Reads up to a newline, which is dropped; false at the end. */

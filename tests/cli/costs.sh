@@ -27,7 +27,7 @@ bad "no file of costs" costs import bad.costs
 : >bad.costs
 bad "bad.costs" costs import bad.costs
 bad "missing.costs" costs import missing.costs
-bad "neither" costs share first.costs
+bad "'share' is none of" costs share first.costs
 bad "FILE" costs export
 
 # Looking through the store.

@@ -21,13 +21,15 @@ enum {
     EVERY = 2000, /* injected at each allocation up to this one, at one in fifty of the rest */
     SETTLED = 20, /* so many successes in a row: the call allocates no more */
     INPUTS = 2 * 8 * 8,
-    OUTPUTS = 4
+    OUTPUTS = 4,
+    REGISTERED = 3 /* entries of the registry file */
 };
 
 static const char old_plan[] = "what was there before\n";
 
 static struct {
     char folder[64], cache[96], model_path[96], plan_path[96], saved_path[96], old_path[96];
+    char registry_path[112], patterns_path[96], added_path[96];
     collage_context *context;
     collage_model *model;
     collage_plan *plan;
@@ -81,11 +83,39 @@ static void write_model(void)
     builder_end(&b);
 }
 
+static void write_file(const char *path, const char *text)
+{
+    struct error error = { 0 };
+    assert_int_equal(file_write(path, text, strlen(text), &error), COLLAGE_OK);
+}
+
+/* Two files of patterns, one of them registered, and backends that are off. */
+static void write_registry(void)
+{
+    static const char patterns[] =
+        "collage_patterns 1\nbackend reference\npattern first { y = Relu(Conv(x, ...)) }\n";
+    char text[512];
+    struct error error = { 0 };
+    snprintf(fixture.registry_path, sizeof fixture.registry_path, "%s/registry", fixture.cache);
+    snprintf(fixture.patterns_path, sizeof fixture.patterns_path, "%s/a.patterns", fixture.folder);
+    snprintf(fixture.added_path, sizeof fixture.added_path, "%s/b.patterns", fixture.folder);
+    write_file(fixture.patterns_path, patterns);
+    write_file(fixture.added_path, patterns);
+    snprintf(text, sizeof text,
+             "collage_registry 1\noff\tany\tnobody\noff\tNo such machine*\tnobody\n"
+             "patterns\tany\t%s\n",
+             fixture.patterns_path);
+    assert_int_equal(file_make_directory(fixture.cache, &error), COLLAGE_OK);
+    assert_int_equal(file_write_private(fixture.registry_path, text, strlen(text), &error),
+                     COLLAGE_OK);
+}
+
 static collage_context_options context_options(void)
 {
     return (collage_context_options){ .struct_size = sizeof(collage_context_options),
                                       .cache_directory = fixture.cache,
                                       .plugin_directory = fixture.folder, /* there are none */
+                                      .registry_file = fixture.registry_path,
                                       .worker_program = COLLAGE_BUILD_DIR "/bin/collage-worker" };
 }
 
@@ -121,7 +151,6 @@ static collage_status optimize(collage_plan **plan)
 static int make_fixture(void **state)
 {
     (void)state;
-    struct error error = { 0 };
     snprintf(fixture.folder, sizeof fixture.folder, "/tmp/memory-faults-XXXXXX");
     assert_non_null(mkdtemp(fixture.folder));
     snprintf(fixture.cache, sizeof fixture.cache, "%s/cache", fixture.folder);
@@ -130,9 +159,9 @@ static int make_fixture(void **state)
     snprintf(fixture.saved_path, sizeof fixture.saved_path, "%s/saved.plan.json", fixture.folder);
     snprintf(fixture.old_path, sizeof fixture.old_path, "%s/old.plan.json", fixture.folder);
     write_model();
-    assert_int_equal(file_write(fixture.old_path, old_plan, strlen(old_plan), &error), COLLAGE_OK);
-    assert_int_equal(file_write(fixture.saved_path, old_plan, strlen(old_plan), &error),
-                     COLLAGE_OK);
+    write_registry();
+    write_file(fixture.old_path, old_plan);
+    write_file(fixture.saved_path, old_plan);
     const collage_context_options options = context_options();
     assert_int_equal(collage_context_create(&options, &fixture.context), COLLAGE_OK);
     succeed(collage_model_load(fixture.context, fixture.model_path, NULL, 0, &fixture.model));
@@ -192,7 +221,8 @@ static void keep_error(void *user, collage_log_level level, const char *line)
         snprintf(user, 512, "%s", line);
 }
 
-/* Without a context there is no message: the first allocation is the context itself. */
+/* Without a context there is no message: the first allocation is the context itself. What is
+ * registered is there, or the call fails: it is not passed over. */
 static collage_status create_context(size_t n)
 {
     char logged[512] = "";
@@ -205,7 +235,74 @@ static collage_status create_context(size_t n)
     memory_fail_after(0);
     check_outcome("context", n, status, n == 1 ? NULL : logged);
     assert_int_equal(context != NULL, status == COLLAGE_OK);
+    if (context && collage_registered_count(context) != REGISTERED)
+        fail_msg("context, allocation %zu: %zu entries are registered instead of %d", n,
+                 collage_registered_count(context), REGISTERED);
     collage_context_destroy(context);
+    return status;
+}
+
+/* Each entry: none is said to have a problem that it does not have. */
+static collage_status list_registered(size_t n)
+{
+    collage_status status = COLLAGE_OK;
+    fixture.set_fault(n);
+    for (size_t k = 0; k < REGISTERED && status == COLLAGE_OK; k++) {
+        collage_registered_info info = { .struct_size = sizeof info };
+        status = collage_registered_describe(fixture.context, k, &info);
+        if (status == COLLAGE_OK && info.problem[0])
+            fail_msg("list, allocation %zu: '%s'", n, info.problem);
+    }
+    memory_fail_after(0);
+    check_outcome("list", n, status, collage_context_message(fixture.context));
+    return status;
+}
+
+/* The backends of the process that has them; the library is asked in a worker. */
+static collage_status list_backends(size_t n)
+{
+    collage_context *context = NULL;
+    collage_status status = COLLAGE_OK;
+    const collage_context_options options = context_options();
+    assert_int_equal(collage_context_create(&options, &context), COLLAGE_OK);
+    fixture.set_fault(n);
+    for (size_t k = 0; k < collage_backend_count(context) && status == COLLAGE_OK; k++) {
+        collage_backend_info info = { .struct_size = sizeof info };
+        status = collage_backend_describe(context, k, &info);
+        if (status == COLLAGE_OK && info.problem[0])
+            fail_msg("backends, allocation %zu: '%s'", n, info.problem);
+    }
+    memory_fail_after(0);
+    check_outcome("backends", n, status, collage_context_message(context));
+    collage_context_destroy(context);
+    return status;
+}
+
+static size_t count_lines(const char *path)
+{
+    struct error error = { 0 };
+    struct mapping file;
+    size_t count = 0;
+    assert_int_equal(file_map(path, &file, &error), COLLAGE_OK);
+    for (size_t k = 0; k < file.bytes; k++)
+        count += ((const char *)file.data)[k] == '\n';
+    file_unmap(&file);
+    return count;
+}
+
+/* For this context and in the registry file, or in neither. */
+static collage_status add_patterns(size_t n)
+{
+    const collage_registration how = { .struct_size = sizeof how, .keep = true };
+    fixture.set_fault(n);
+    collage_status status = collage_patterns_add(fixture.context, fixture.added_path, &how);
+    memory_fail_after(0);
+    check_outcome("add", n, status, collage_context_message(fixture.context));
+    const size_t more = status == COLLAGE_OK ? 1 : 0;
+    assert_int_equal(collage_registered_count(fixture.context), REGISTERED + more);
+    assert_int_equal(count_lines(fixture.registry_path), 1 + REGISTERED + more);
+    if (more)
+        succeed(collage_patterns_remove(fixture.context, fixture.added_path, &how));
     return status;
 }
 
@@ -283,9 +380,7 @@ static bool files_are_equal(const char *a, const char *b)
 /* Over an old file, which is replaced as a whole or stays as it is. */
 static collage_status save_plan(size_t n)
 {
-    struct error error = { 0 };
-    assert_int_equal(file_write(fixture.saved_path, old_plan, strlen(old_plan), &error),
-                     COLLAGE_OK);
+    write_file(fixture.saved_path, old_plan);
     fixture.set_fault(n);
     collage_status status =
         collage_plan_save(fixture.context, fixture.model, fixture.plan, fixture.saved_path);
@@ -406,9 +501,17 @@ static void inject_everywhere(const struct call *call)
 static void inject_into_all(void (*set_fault)(size_t n))
 {
     static const struct call calls[] = {
-        { "context", create_context, 5 },  { "model", load_model, 50 }, { "print", print_model, 1 },
-        { "report", report_plan_text, 1 }, { "save", save_plan, 5 },    { "plan", load_plan, 50 },
-        { "session", create_session, 10 }, { "run", run, 1 },
+        { "context", create_context, 5 },
+        { "list", list_registered, 3 },
+        { "backends", list_backends, 3 },
+        { "add", add_patterns, 5 },
+        { "model", load_model, 50 },
+        { "print", print_model, 1 },
+        { "report", report_plan_text, 1 },
+        { "save", save_plan, 5 },
+        { "plan", load_plan, 50 },
+        { "session", create_session, 10 },
+        { "run", run, 1 },
     };
     fixture.set_fault = set_fault;
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)

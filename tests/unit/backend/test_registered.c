@@ -40,7 +40,7 @@ static void set(struct registered *list, enum registered_kind kind, const char *
                 const char *name, const char *file)
 {
     const struct registered_entry one = entry(kind, target, name, file);
-    assert_int_equal(kind == REGISTERED_PATTERNS ? registered_add_patterns(list, &one, NULL)
+    assert_int_equal(kind == REGISTERED_PATTERNS ? registered_add_file(list, &one, NULL)
                                                  : registered_set_backend(list, &one, NULL),
                      COLLAGE_OK);
 }
@@ -58,8 +58,8 @@ static void test_the_newest_counts(void **state)
     expect(&list, "1 any a ;0 Intel* a /b;2 any  /p;");
     assert_false(registered_forget_backend(&list, "a", "AMD*"));
     assert_true(registered_forget_backend(&list, "a", NULL));
-    assert_false(registered_forget_patterns(&list, "/q", NULL));
-    assert_true(registered_forget_patterns(&list, "/p", "any"));
+    assert_false(registered_forget_file(&list, REGISTERED_PATTERNS, "/q", NULL));
+    assert_true(registered_forget_file(&list, REGISTERED_PATTERNS, "/p", "any"));
     expect(&list, "");
     registered_free(&list);
 }
@@ -115,17 +115,22 @@ static void test_who_may_write(void **state)
     chmod(path, 0600);
 }
 
+#define FIFTY               "**************************************************"
+#define TWO_HUNDRED_AND_ONE FIFTY FIFTY FIFTY FIFTY "*"
+
 static const struct {
     const char *text, *message;
 } malformed[] = {
     { "", ":1: expected 'collage_registry 1'" },
     { "collage_registry 2\n", ":1: expected 'collage_registry 1'" },
-    { "collage_registry 1\n\nplug\tany\ta\t/a\n", ":3: expected 'plugin', 'off' or 'patterns'" },
+    { "collage_registry 1\n\nplug\tany\ta\t/a\n",
+      ":3: expected 'plugin', 'off', 'patterns' or 'costs'" },
     { "collage_registry 1\nplugin\tany\t/a\n", ":2: expected 'plugin', target, name and path" },
     { "collage_registry 1\noff\tany\ta\t/a\tb\tc\n", ":2: expected 'off', target and name" },
     { "collage_registry 1\npatterns\tany\ta\n", ":2: expected a path that begins with '/'" },
     { "collage_registry 1\nplugin\tany\ta\t/a:/b\n", ":2: expected a path without ':'" },
     { "collage_registry 1\noff\tany\t\n", ":2: expected printable fields" },
+    { "collage_registry 1\noff\t" TWO_HUNDRED_AND_ONE "\ta\n", ":2: expected a target of at most" },
     { "collage_registry 1\noff\tany\t\033[2J\n", ":2: expected printable fields" },
 };
 

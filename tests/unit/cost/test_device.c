@@ -14,8 +14,8 @@ static void test_stable(void **state)
 {
     (void)state;
     struct device_facts a, b;
-    device_facts_read(&a);
-    device_facts_read(&b);
+    assert_int_equal(device_facts_read(&a, NULL), COLLAGE_OK);
+    assert_int_equal(device_facts_read(&b, NULL), COLLAGE_OK);
     assert_memory_equal(&a, &b, sizeof a);
     struct hash hash;
     assert_true(hash_parse(a.fingerprint, &hash));
@@ -26,7 +26,7 @@ static void test_plausible(void **state)
 {
     (void)state;
     struct device_facts facts;
-    device_facts_read(&facts);
+    assert_int_equal(device_facts_read(&facts, NULL), COLLAGE_OK);
     assert_true(facts.physical_cores >= 1 && facts.physical_cores < 4096);
     assert_non_null(strstr(facts.name, " core"));
     if (facts.last_level_cache_bytes && facts.l2_bytes)
@@ -45,9 +45,9 @@ static void test_counts_usable_cores_only(void **state)
     CPU_ZERO(&one);
     CPU_SET(first, &one);
     struct device_facts all, pinned;
-    device_facts_read(&all);
+    assert_int_equal(device_facts_read(&all, NULL), COLLAGE_OK);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    device_facts_read(&pinned);
+    assert_int_equal(device_facts_read(&pinned, NULL), COLLAGE_OK);
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
     assert_int_equal(pinned.physical_cores, 1);
     if (all.physical_cores > 1)
