@@ -256,6 +256,19 @@ static bool add_placement(const struct optimizer *optimizer, json_t *evidence)
                                          (int)plan->optimal)) == 0;
 }
 
+static bool add_tuning(const struct optimizer *optimizer, json_t *evidence)
+{
+    const struct optimizer_counts *c = &optimizer->counts;
+    if (!(optimizer->settings.tune_seconds > 0))
+        return true;
+    return json_object_set_new(
+               evidence, "tuning",
+               json_pack("{s:I,s:I,s:I,s:I,s:I,s:f}", "kernels", (json_int_t)c->tuned, "faster",
+                         (json_int_t)c->faster, "measured", (json_int_t)c->schedules_measured,
+                         "reused", (json_int_t)c->schedules_known, "left",
+                         (json_int_t)c->schedules_left, "seconds", c->tune_seconds)) == 0;
+}
+
 static json_t *make_evidence(const struct optimizer *optimizer)
 {
     const struct optimizer_counts *c = &optimizer->counts;
@@ -272,7 +285,7 @@ static json_t *make_evidence(const struct optimizer *optimizer)
         c->measure_seconds, "place_seconds", c->place_seconds, "race_seconds", c->race_seconds,
         "failures", failures);
     if (evidence && add_search(optimizer, evidence) && add_rounds(optimizer, evidence) &&
-        add_placement(optimizer, evidence))
+        add_placement(optimizer, evidence) && add_tuning(optimizer, evidence))
         return evidence;
     json_decref(evidence);
     return NULL;

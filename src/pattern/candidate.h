@@ -29,6 +29,8 @@ struct cost {
     uint32_t inplace[8];
     const char *implementation; /* what the library chose; "" */
     const char *reason;         /* COST_FAILED: why; "" */
+    const char *schedule; /* that the kernel was compiled with (schedule.h); NULL: the backend's own
+                             choice */
 };
 
 struct candidate {

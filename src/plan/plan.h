@@ -40,6 +40,8 @@ struct plan_step {
     uint32_t input_count, output_count;
     double cost_ns; /* predicted; 0 if not measured */
     const char *pattern, *implementation;
+    const char *schedule; /* KERNEL: how the backend cuts its work (pattern/schedule.h); NULL: as it
+                             likes */
 };
 
 struct plan_backend {
