@@ -53,6 +53,7 @@ static collage_status search(struct optimizer *optimizer, struct error *error)
         optimizer_tune,
         optimizer_place_search,
         optimizer_add_alone,
+        optimizer_write_tuning,
         optimizer_race,
     };
     static const optimizer_step brute[] = {
@@ -65,6 +66,7 @@ static collage_status search(struct optimizer *optimizer, struct error *error)
         optimizer_tune,
         optimizer_place_search,
         optimizer_add_alone,
+        optimizer_write_tuning,
         optimizer_race,
     };
     if (optimizer_is_by_operators(optimizer))
@@ -87,6 +89,7 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
         optimizer_place_mix,
         optimizer_add_alone,
         optimizer_add_regions_alone,
+        optimizer_write_tuning,
         optimizer_race,
     };
     struct optimizer optimizer;

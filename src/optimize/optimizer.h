@@ -117,6 +117,7 @@ struct optimizer {
     struct key_table *known;   /* costs by key, of this run */
     struct tuning_log *tuning; /* what the settings' log says and what tuning found; NULL: neither
                                   was asked for */
+    candidate_id *tuned;       /* counts.tuned of them, each the first of its key */
     struct pins *pins;         /* NULL: none */
     double *convergence;       /* of the two-level search: the best so far after each generation */
     size_t convergence_capacity;
@@ -172,9 +173,10 @@ collage_status optimizer_measure_node(struct optimizer *optimizer, node_id node,
 collage_status optimizer_measure_transitions(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_measure_switches(struct optimizer *optimizer, struct error *error);
 /* If the settings say so: searches the schedules of the kernels in or near the best placement so
- * far, the largest possible gain first, and writes what it found into the tuning log. Costs are
- * then those of the best schedules. */
+ * far, the largest possible gain first. Costs are then those of the best schedules. */
 collage_status optimizer_tune(struct optimizer *optimizer, struct error *error);
+/* Puts what that has found, and placing has confirmed, into the tuning log, if there is one. */
+collage_status optimizer_write_tuning(struct optimizer *optimizer, struct error *error);
 /* Places on all enabled backends; merges neighbouring regions, measures, places again until nothing
  * improves; adds the plan to the contestants as "mix". */
 collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error);

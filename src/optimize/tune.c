@@ -90,7 +90,6 @@ collage_status tuned_schedule(const struct optimizer *optimizer, candidate_id id
 struct tunable {
     candidate_id id;
     double hope; /* nanoseconds of the network that could be saved */
-    bool tuned;
 };
 
 struct tuner {
@@ -214,11 +213,9 @@ static collage_status settle(const struct tuner *tuner, candidate_id id, struct 
     return status;
 }
 
-static collage_status tune_one(const struct tuner *tuner, struct tunable *tunable,
-                               struct error *error)
+static collage_status tune_one(const struct tuner *tuner, candidate_id id, struct error *error)
 {
     struct optimizer *optimizer = tuner->optimizer;
-    const candidate_id id = tunable->id;
     const char *const *schedules;
     size_t count;
     struct cost own, best;
@@ -240,13 +237,12 @@ static collage_status tune_one(const struct tuner *tuner, struct tunable *tunabl
         return status;
     if (own.state == COST_MEASURED && best.cost_ns > (1 - least_gain) * own.cost_ns)
         best = own;
-    tunable->tuned = true;
-    optimizer->counts.tuned++;
+    optimizer->tuned[optimizer->counts.tuned++] = id;
     optimizer->counts.faster += best.schedule != NULL;
     return optimizer_set_cost(optimizer, optimizer->set->items[id].key, &best, error);
 }
 
-/* ---- all of them ---- */
+/* ---- what was found ---- */
 
 static collage_status write_one(const struct optimizer *optimizer, candidate_id id,
                                 struct tuning_log *log, struct error *error)
@@ -269,39 +265,44 @@ static collage_status write_one(const struct optimizer *optimizer, candidate_id 
 
 /* Somebody else may have written to the file meanwhile: it is read again, and only what was tuned
  * here is replaced. */
-static collage_status write_log(const struct tuner *tuner, struct error *error)
+collage_status optimizer_write_tuning(struct optimizer *optimizer, struct error *error)
 {
-    const struct optimizer *optimizer = tuner->optimizer;
     const char *path = optimizer->settings.tuning_log;
     struct tuning_log *log = NULL;
-    if (!path)
+    if (!path || !(optimizer->settings.tune_seconds > 0))
         return COLLAGE_OK;
     collage_status status = tuning_log_create(&log, error);
     if (status == COLLAGE_OK)
         status = tuning_log_read(log, path, true, error);
-    for (size_t k = 0; k < tuner->count && status == COLLAGE_OK; k++)
-        if (tuner->items[k].tuned)
-            status = write_one(optimizer, tuner->items[k].id, log, error);
+    for (size_t k = 0; k < optimizer->counts.tuned && status == COLLAGE_OK; k++)
+        status = write_one(optimizer, optimizer->tuned[k], log, error);
     if (status == COLLAGE_OK)
         status = tuning_log_write(log, path, error);
     tuning_log_destroy(log);
     return status;
 }
 
+/* ---- all of them ---- */
+
 static collage_status tune_all(struct tuner *tuner, struct error *error)
 {
     struct optimizer *optimizer = tuner->optimizer;
     const struct candidate_set *set = optimizer->set;
     collage_status status = list_tunables(tuner, error);
+    if (status != COLLAGE_OK)
+        return status;
+    optimizer->tuned = arena_array(optimizer->arena, tuner->count, sizeof *optimizer->tuned);
+    if (!optimizer->tuned)
+        return error_memory(error);
     for (size_t k = 0; k < tuner->count && status == COLLAGE_OK; k++) {
         const uint32_t backend = set->items[tuner->items[k].id].backend;
         status = optimizer_report_progress(optimizer, "tune",
                                            optimizer->settings.registry->entries[backend].name, k,
                                            tuner->count, error);
         if (status == COLLAGE_OK)
-            status = tune_one(tuner, &tuner->items[k], error);
+            status = tune_one(tuner, tuner->items[k].id, error);
     }
-    return status == COLLAGE_OK ? write_log(tuner, error) : status;
+    return status;
 }
 
 collage_status optimizer_tune(struct optimizer *optimizer, struct error *error)

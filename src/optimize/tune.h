@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tune.h: internal to optimize/: the tuning log on its way in. What it found goes out in
- * optimizer_tune. */
+/* tune.h: internal to optimize/: the tuning log on its way in. Its way out is
+ * optimizer_write_tuning. */
 #ifndef COLLAGE_OPTIMIZE_TUNE_H
 #define COLLAGE_OPTIMIZE_TUNE_H
 

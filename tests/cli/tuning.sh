@@ -11,6 +11,13 @@ evidence() {
     tr -d '\n ' <"$1" | sed -n "s/.*\"tuning\":{[^}]*\"$2\":\([0-9]*\).*/\1/p"
 }
 
+# same_log A B: the same records, whatever the times.
+same_log() {
+    cut -f1-5,7 "$1" >a.cut
+    cut -f1-5,7 "$2" >b.cut
+    cmp -s a.cut b.cut
+}
+
 optimize() {
     good 'plan.json' optimize tiny_cnn.onnx -t1 --budget 20 --race 1 -q "$@"
 }
@@ -35,7 +42,7 @@ optimize --tune --tuning-log t.log -o second.plan.json
 holds "the second run measures no schedule" [ "$(evidence second.plan.json measured)" = 0 ]
 holds "and nothing else" grep -q '"measured": *0' second.plan.json
 holds "it finds them in the store" [ "$(evidence second.plan.json reused)" = 3 ]
-holds "the log is as it was" cmp -s before.log t.log
+holds "the log is as it was" same_log before.log t.log
 holds "the plan has the schedule" [ "$(grep -c '"schedule": *"wait=0"' second.plan.json)" = 3 ]
 
 # The plan needs no log.
@@ -52,7 +59,7 @@ holds "nothing was tuned" sh -c '! grep -q \"tuning\": logged.plan.json'
 # not held to.
 sed 's/wait=0/wait=longer/' before.log >t.log
 optimize --tune 30s --tuning-log t.log -o third.plan.json
-holds "the better schedule is in the log again" cmp -s before.log t.log
+holds "the better schedule is in the log again" same_log before.log t.log
 sed 's/wait=0/wrong=1/' before.log >wrong.log
 optimize --tuning-log wrong.log -o wrong.plan.json
 holds "a wrong kernel is no choice" sh -c '! grep -q \"schedule\": wrong.plan.json'
