@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what Collage needs to be built and run, as far as it is missing. As root or with sudo.
 #   tools/setup.sh           to build and run
-#   tools/setup.sh --check   also what `make check` needs: clang, the linters, cmocka
+#   tools/setup.sh --check   also what `make check` needs: clang, the linters, cmocka, a browser for the page
 # Touches Debian's packages, .venv in this checkout, and pip's cache in the user's cache folder.
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ packages="build-essential cmake ninja-build pkg-config
     libsqlite3-dev libjansson-dev libgraphviz-dev libhwloc-dev libxxhash-dev
     coinor-libcbc-dev
     python3 python3-venv"
-check_packages="clang clang-format clang-tidy libcmocka-dev"
+check_packages="clang clang-format clang-tidy libcmocka-dev chromium"
 
 case "${1-}" in
 "") ;;

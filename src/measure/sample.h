@@ -40,9 +40,9 @@ collage_status sample_transition(struct candidate_set *set, uint32_t backend, va
                                  struct cost *cost, struct error *error);
 
 /*
- * Extra time, in nanoseconds and at least 0, that kernel b takes right after kernel a of another
- * backend, compared with after itself: median of the differences of interleaved pairs. Fails if one
- * of the two does.
+ * Extra time, in nanoseconds and at least 0, that two runs of kernel b take right after a stretch
+ * of kernel a of another backend, long enough for b's threads to fall asleep, compared with after a
+ * stretch of b: median of the differences of interleaved pairs. Fails if one of the two does.
  */
 collage_status sample_switch(struct candidate_set *set, candidate_id a, candidate_id b,
                              const struct oracle *oracle, double *extra_ns, struct error *error);

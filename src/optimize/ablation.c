@@ -135,13 +135,19 @@ static collage_status find_order(struct optimizer *optimizer, bool *only, struct
 
 /* ---- the contestants ---- */
 
-/* The plan of the row before, if this one is the same: it races once. */
+/* Costs are known to 2 %: what is saved below half of that is noise, and does not change a plan. */
+static const double worth_changing = 0.99;
+
+/* The plan of the row before, if this one is the same or not cheaper beyond noise: it races once.
+ */
 static collage_status add_row(struct optimizer *optimizer, uint32_t row, struct plan *plan,
                               struct error *error)
 {
     struct optimizer_ablation *own = &optimizer->ablation[row];
     size_t before = row > 0 ? optimizer->ablation[row - 1].contestant : SIZE_MAX;
-    if (before != SIZE_MAX && optimizer_same_steps(optimizer->plans[before], plan)) {
+    if (before != SIZE_MAX &&
+        (optimizer_same_steps(optimizer->plans[before], plan) ||
+         plan->predicted_ns > worth_changing * optimizer->plans[before]->predicted_ns)) {
         own->contestant = before;
         plan_destroy(plan);
         return COLLAGE_OK;

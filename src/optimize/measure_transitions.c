@@ -191,38 +191,53 @@ collage_status optimizer_measure_transitions(struct optimizer *optimizer, struct
     return status;
 }
 
-struct ranked {
-    candidate_id id;
-    double cost_ns;
-};
-
-static int compare_ranked(const void *left, const void *right)
+/* What its operators read and write, weights included. */
+static uint64_t data_bytes(const struct candidate_set *set, const struct candidate *candidate)
 {
-    const struct ranked *a = left;
-    const struct ranked *b = right;
-    return a->cost_ns < b->cost_ns ? -1 : a->cost_ns > b->cost_ns;
+    const struct graph *graph = set->graph;
+    uint64_t bytes = 0;
+    for (uint32_t n = 0; n < candidate->region.node_count; n++) {
+        const collage_node *node = &graph->nodes[candidate->region.nodes[n]].base;
+        for (uint32_t k = 0; k < node->input_count; k++)
+            if (node->inputs[k] != GRAPH_NONE)
+                bytes += tensor_bytes(&graph->values[node->inputs[k]].tensor);
+        for (uint32_t k = 0; k < node->output_count; k++)
+            if (node->outputs[k] != GRAPH_NONE)
+                bytes += tensor_bytes(&graph->values[node->outputs[k]].tensor);
+    }
+    return bytes;
 }
 
-/* The small kernel of middle cost: what stands for a library when its threads are woken. *out:
- * UINT32_MAX if there is none. */
-static collage_status representative(const struct optimizer *optimizer, uint32_t backend,
-                                     candidate_id *out, struct error *error)
+/* Shorter kernels and smaller ones may run on one thread, which says nothing of waking others. */
+static const double woken_ns = 50e3;
+static const uint64_t woken_bytes = 256 << 10;
+
+/*
+ * What stands for a library when its threads are woken: a kernel of few operators that is long and
+ * large enough to use all threads, of these the one with the least data, so that what the other
+ * library drives out of the cache counts little; if there is none, the longest. UINT32_MAX if there
+ * is nothing at all.
+ */
+static candidate_id representative(const struct optimizer *optimizer, uint32_t backend)
 {
     const struct candidate_set *set = optimizer->set;
-    struct ranked *list = memory_alloc((set->count + 1) * sizeof *list);
-    if (!list)
-        return error_memory(error);
-    size_t count = 0;
+    candidate_id longest = UINT32_MAX, best = UINT32_MAX;
+    uint64_t least = UINT64_MAX;
     for (candidate_id id = 0; id < set->count; id++) {
         const struct candidate *candidate = &set->items[id];
-        if (candidate->backend == backend && !candidate->view &&
-            candidate->cost.state == COST_MEASURED && candidate->region.node_count <= 3)
-            list[count++] = (struct ranked){ id, candidate->cost.cost_ns };
+        if (candidate->backend != backend || candidate->view ||
+            candidate->cost.state != COST_MEASURED || candidate->region.node_count > 3)
+            continue;
+        const double cost_ns = candidate->cost.cost_ns;
+        const uint64_t bytes = data_bytes(set, candidate);
+        if (longest == UINT32_MAX || cost_ns > set->items[longest].cost.cost_ns)
+            longest = id;
+        if (cost_ns >= woken_ns && bytes >= woken_bytes && bytes < least) {
+            least = bytes;
+            best = id;
+        }
     }
-    qsort(list, count, sizeof *list, compare_ranked);
-    *out = count ? list[count / 2].id : UINT32_MAX;
-    memory_free(list);
-    return COLLAGE_OK;
+    return best != UINT32_MAX ? best : longest;
 }
 
 static collage_status switch_cost(struct optimizer *optimizer, uint32_t from, uint32_t to,
@@ -230,9 +245,9 @@ static collage_status switch_cost(struct optimizer *optimizer, uint32_t from, ui
 {
     const struct registry *registry = optimizer->settings.registry;
     char key[160];
-    snprintf(key, sizeof key, "switch %s %s -> %s %s", registry->entries[from].name,
-             registry->entries[from].version, registry->entries[to].name,
-             registry->entries[to].version);
+    snprintf(key, sizeof key, "switch after a stretch, %s %s -> %s %s",
+             registry->entries[from].name, registry->entries[from].version,
+             registry->entries[to].name, registry->entries[to].version);
     struct cost_conditions conditions = optimizer_conditions(optimizer, to);
     bool found = false;
     if (!optimizer->settings.remeasure) {
@@ -241,15 +256,12 @@ static collage_status switch_cost(struct optimizer *optimizer, uint32_t from, ui
         if (status != COLLAGE_OK || found)
             return status;
     }
-    candidate_id a = UINT32_MAX, b = UINT32_MAX;
+    const candidate_id a = representative(optimizer, from), b = representative(optimizer, to);
     *extra_ns = 0;
-    collage_status status = representative(optimizer, from, &a, error);
-    if (status == COLLAGE_OK)
-        status = representative(optimizer, to, &b, error);
-    if (status != COLLAGE_OK || optimizer->settings.stored_only ||
-        optimizer_has_enough(optimizer) || a == UINT32_MAX || b == UINT32_MAX)
-        return status;
-    status = optimizer_need_worker(optimizer, error);
+    if (optimizer->settings.stored_only || optimizer_has_enough(optimizer) || a == UINT32_MAX ||
+        b == UINT32_MAX)
+        return COLLAGE_OK;
+    collage_status status = optimizer_need_worker(optimizer, error);
     if (status != COLLAGE_OK)
         return status;
     status = worker_measure_switch(optimizer->worker, optimizer->set, a, b, extra_ns, error);

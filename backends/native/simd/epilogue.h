@@ -52,29 +52,31 @@ static inline void epilogue_blocked(const struct epilogue *epilogue, float *resu
 {
     for (uint32_t k = 0; k < epilogue->count; k++) {
         const struct epilogue_step *step = &epilogue->steps[k];
-        const float *tensor = NULL;
-        vec scale = vec_set(0.0f);
         switch (step->op) {
-        case EPILOGUE_ADD_CHANNEL:
-            scale = vec_load(step->channel + channel);
+        case EPILOGUE_ADD_CHANNEL: {
+            const vec scale = vec_load(step->channel + channel);
             for (int64_t r = 0; r < rows; r++)
                 vec_store(results + r * LANES, vec_load(results + r * LANES) + scale);
             break;
-        case EPILOGUE_MUL_CHANNEL:
-            scale = vec_load(step->channel + channel);
+        }
+        case EPILOGUE_MUL_CHANNEL: {
+            const vec scale = vec_load(step->channel + channel);
             for (int64_t r = 0; r < rows; r++)
                 vec_store(results + r * LANES, vec_load(results + r * LANES) * scale);
             break;
-        case EPILOGUE_ADD_TENSOR:
-            tensor = (const float *)inputs[step->input] + offset;
+        }
+        case EPILOGUE_ADD_TENSOR: {
+            const float *tensor = (const float *)inputs[step->input] + offset;
             for (int64_t r = 0; r < rows * LANES; r += LANES)
                 vec_store(results + r, vec_load(results + r) + vec_load(tensor + r));
             break;
-        case EPILOGUE_MUL_TENSOR:
-            tensor = (const float *)inputs[step->input] + offset;
+        }
+        case EPILOGUE_MUL_TENSOR: {
+            const float *tensor = (const float *)inputs[step->input] + offset;
             for (int64_t r = 0; r < rows * LANES; r += LANES)
                 vec_store(results + r, vec_load(results + r) * vec_load(tensor + r));
             break;
+        }
         default:
             for (int64_t r = 0; r < rows * LANES; r += LANES)
                 vec_store(results + r, epilogue_function(step, vec_load(results + r)));
