@@ -45,6 +45,13 @@ holds "it finds them in the store" [ "$(evidence second.plan.json reused)" = 3 ]
 holds "the log is as it was" same_log before.log t.log
 holds "the plan has the schedule" [ "$(grep -c '"schedule": *"wait=0"' second.plan.json)" = 3 ]
 
+# With the other searches, too.
+for search in op-level greedy brute; do
+    optimize --tune --search $search -o search.plan.json
+    holds "$search: three kernels have the schedule" \
+        [ "$(grep -c '"schedule": *"wait=0"' search.plan.json)" = 3 ]
+done
+
 # The plan needs no log.
 rm t.log
 good '.' verify first.plan.json
