@@ -10,9 +10,9 @@
 #include "shapes.h"
 
 struct settings {
-    const char *output, *backends, *dump, *placement_out;
+    const char *output, *backends, *dump, *placement_out, *tuning_log;
     int32_t threads;
-    double budget, race;
+    double budget, race, tune;
     struct option_list shapes;
     struct run_files files;
     struct search_settings search;
@@ -55,6 +55,12 @@ static const struct option options[] = {
       offsetof(struct settings, search.placement) },
     { "placement-out", 0, OPTION_TEXT, "FILE", "write the plan's placement there, too, as CSV",
       offsetof(struct settings, placement_out) },
+    { "tune", 0, OPTION_SOME_SECONDS, "[TIME]",
+      "then search the schedules of kernels that matter, so long (default: 1m)",
+      offsetof(struct settings, tune) },
+    { "tuning-log", 0, OPTION_TEXT, "FILE",
+      "use the schedules of this file; with --tune, write what was found there",
+      offsetof(struct settings, tuning_log) },
     { "remeasure", 0, OPTION_FLAG, NULL, "measure anew what was measured before",
       offsetof(struct settings, remeasure) },
     { "dump", 0, OPTION_TEXT, "DIR", "write the graph after each stage there, as text and picture",
@@ -144,9 +150,12 @@ static int check_not_model(const char *model, const char *option, const char *ou
 static int check_outputs(const struct settings *settings, const char *model, const char *output)
 {
     const char *placement = settings->placement_out;
+    const char *log = settings->tune > 0 ? settings->tuning_log : NULL;
     int result = output_check(command_optimize.name, output);
     if (result == EXIT_OK)
         result = check_not_model(model, "output", output);
+    if (result == EXIT_OK && log)
+        result = output_check(command_optimize.name, log);
     if (result != EXIT_OK || !placement)
         return result;
     if (strcmp(placement, output) == 0) {
@@ -165,7 +174,9 @@ static int search_to(const struct settings *settings, const char *path, const ch
                                          .threads = settings->threads,
                                          .budget_seconds = settings->budget,
                                          .race_seconds = settings->race,
-                                         .remeasure = settings->remeasure };
+                                         .remeasure = settings->remeasure,
+                                         .tune_seconds = settings->tune,
+                                         .tuning_log = settings->tuning_log };
     struct pin_list pins = { .count = 0 };
     int result = search_parse(command_optimize.name, &settings->search, &choices, &pins);
     if (result == EXIT_OK)

@@ -77,6 +77,15 @@ static bool set_seconds(const struct command *command, const struct option *opti
                     "a number of seconds, or one such as 90s or 5m");
 }
 
+static bool set_some_seconds(const struct command *command, const struct option *option,
+                             void *target, const char *value)
+{
+    if (value)
+        return set_seconds(command, option, target, value);
+    *(double *)target = OPTION_DEFAULT_SECONDS;
+    return true;
+}
+
 static bool set_nanoseconds(const struct command *command, const struct option *option,
                             void *target, const char *value)
 {
@@ -106,9 +115,16 @@ static const option_setter setters[] = {
     [OPTION_TEXT] = set_text,
     [OPTION_COUNT] = set_count,
     [OPTION_SECONDS] = set_seconds,
+    [OPTION_SOME_SECONDS] = set_some_seconds,
     [OPTION_NANOSECONDS] = set_nanoseconds,
     [OPTION_LIST] = add_to_list,
 };
+
+/* What follows an option whose value may be left out: its value, or the next argument? */
+static bool begins_number(const char *argument)
+{
+    return argument[0] >= '0' && argument[0] <= '9';
+}
 
 /* The option that argument names; *value: what follows in the same argument, or NULL. */
 static const struct option *find_option(const struct command *command, const char *argument,
@@ -176,7 +192,10 @@ enum options_result options_parse(const struct command *command, int argc, char 
             complain(command->name, "--%s takes no value, but got '%s'", option->name, value);
             return OPTIONS_BAD;
         }
-        if (option->kind != OPTION_FLAG && !value) {
+        if (option->kind == OPTION_SOME_SECONDS && !value && k + 1 < argc &&
+            begins_number(argv[k + 1]))
+            value = argv[++k];
+        if (option->kind != OPTION_FLAG && option->kind != OPTION_SOME_SECONDS && !value) {
             if (k + 1 == argc) {
                 complain(command->name, "--%s needs a value: %s", option->name, option->value);
                 return OPTIONS_BAD;

@@ -12,15 +12,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define OPTION_LIST_MAXIMUM 64
+#define OPTION_LIST_MAXIMUM    64
+#define OPTION_DEFAULT_SECONDS 60.0
 
 enum option_kind {
-    OPTION_FLAG,        /* bool; takes no value */
-    OPTION_TEXT,        /* const char * */
-    OPTION_COUNT,       /* int32_t, 1 or more */
-    OPTION_SECONDS,     /* double: 90, 90s, 5m, 1.5h, 30d; more than 0 */
-    OPTION_NANOSECONDS, /* double: 30ns, 10us, 0.01ms; more than 0 */
-    OPTION_LIST         /* struct option_list; may be given several times */
+    OPTION_FLAG,         /* bool; takes no value */
+    OPTION_TEXT,         /* const char * */
+    OPTION_COUNT,        /* int32_t, 1 or more */
+    OPTION_SOME_SECONDS, /* as OPTION_SECONDS; without a value it is OPTION_DEFAULT_SECONDS */
+    OPTION_SECONDS,      /* double: 90, 90s, 5m, 1.5h, 30d; more than 0 */
+    OPTION_NANOSECONDS,  /* double: 30ns, 10us, 0.01ms; more than 0 */
+    OPTION_LIST          /* struct option_list; may be given several times */
 };
 
 struct option {

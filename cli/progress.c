@@ -71,6 +71,7 @@ static const char *stage_title(const char *stage)
     } titles[] = {
         { "reference", "Computing the reference" },
         { "measure", "Measuring" },
+        { "tune", "Tuning" },
         { "place", "Placing" },
         { "race", "Racing the best plans" },
     };

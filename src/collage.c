@@ -44,14 +44,30 @@ static collage_status run_steps(struct optimizer *optimizer, const optimizer_ste
 static collage_status search(struct optimizer *optimizer, struct error *error)
 {
     static const optimizer_step by_operators[] = {
-        optimizer_make_candidates,   optimizer_make_pins,           optimizer_measure_kernels,
-        optimizer_measure_operators, optimizer_measure_transitions, optimizer_measure_switches,
-        optimizer_place_search,      optimizer_add_alone,           optimizer_race,
+        optimizer_make_candidates,
+        optimizer_make_pins,
+        optimizer_measure_kernels,
+        optimizer_measure_operators,
+        optimizer_measure_transitions,
+        optimizer_measure_switches,
+        optimizer_tune,
+        optimizer_place_search,
+        optimizer_add_alone,
+        optimizer_write_tuning,
+        optimizer_race,
     };
     static const optimizer_step brute[] = {
-        optimizer_make_candidates,     optimizer_make_pins,       optimizer_measure_kernels,
-        optimizer_measure_transitions, optimizer_measure_regions, optimizer_measure_switches,
-        optimizer_place_search,        optimizer_add_alone,       optimizer_race,
+        optimizer_make_candidates,
+        optimizer_make_pins,
+        optimizer_measure_kernels,
+        optimizer_measure_transitions,
+        optimizer_measure_regions,
+        optimizer_measure_switches,
+        optimizer_tune,
+        optimizer_place_search,
+        optimizer_add_alone,
+        optimizer_write_tuning,
+        optimizer_race,
     };
     if (optimizer_is_by_operators(optimizer))
         return run_steps(optimizer, by_operators, sizeof by_operators / sizeof *by_operators,
@@ -63,11 +79,18 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
                                  struct error *error)
 {
     static const optimizer_step steps[] = {
-        optimizer_make_candidates,   optimizer_make_pins,
-        optimizer_measure_kernels,   optimizer_measure_transitions,
-        optimizer_measure_regions,   optimizer_measure_switches,
-        optimizer_place_mix,         optimizer_add_alone,
-        optimizer_add_regions_alone, optimizer_race,
+        optimizer_make_candidates,
+        optimizer_make_pins,
+        optimizer_measure_kernels,
+        optimizer_measure_transitions,
+        optimizer_measure_regions,
+        optimizer_measure_switches,
+        optimizer_tune,
+        optimizer_place_mix,
+        optimizer_add_alone,
+        optimizer_add_regions_alone,
+        optimizer_write_tuning,
+        optimizer_race,
     };
     struct optimizer optimizer;
     collage_status status = optimizer_check_search(settings, error);

@@ -40,6 +40,7 @@ struct attention {
     const struct attention_kernels *kernels;
     struct operand q, k, v, masks[ATTENTION_STEPS];
     int64_t blocks, block_queries; /* of a head */
+    int64_t tile;                  /* keys at a time */
     int64_t scratch;               /* floats of a thread */
 };
 
@@ -425,15 +426,47 @@ static bool takes(const collage_subgraph *subgraph, const collage_target *target
 
 /* ---- compiling ---- */
 
+enum { QUERIES, KEYS };
+
 /* Blocks of queries, of about the same size; small enough for the threads to share. */
-static void cut_blocks(struct attention *a, int32_t threads)
+static void cut_blocks(struct attention *a, int32_t threads, const int64_t *schedule)
 {
     const struct reading *r = &a->r;
+    a->tile = schedule[KEYS] > 0 ? schedule[KEYS] : ATTENTION_KEYS;
+    if (schedule[QUERIES] > 0) {
+        a->block_queries = schedule[QUERIES];
+        a->blocks = (r->queries + a->block_queries - 1) / a->block_queries;
+        return;
+    }
     a->blocks = (r->queries + ATTENTION_QUERIES - 1) / ATTENTION_QUERIES;
     while (a->blocks * r->batch * r->heads < (int64_t)2 * threads &&
            r->queries / a->blocks > ATTENTION_ROWS && threads > 1)
         a->blocks++;
     a->block_queries = (r->queries + a->blocks - 1) / a->blocks;
+}
+
+/* Queries of a block and keys of a tile. */
+static void space(const collage_subgraph *subgraph, const collage_target *target,
+                  const char *variant, int32_t threads, struct schedule_space *out)
+{
+    static const int64_t none[SCHEDULE_AXES] = { -1, -1, -1 };
+    static const int64_t queries[] = { 24, 48, 72, 96 }, keys[] = { 64, 128, 192 };
+    (void)target;
+    (void)variant;
+    struct attention own = { 0 };
+    if (!read(&own.r, subgraph, NULL))
+        return;
+    cut_blocks(&own, threads, none);
+    struct schedule_axis *axis = schedule_add_axis(out, "queries", NULL);
+    for (size_t k = 0; k < sizeof queries / sizeof queries[0]; k++) {
+        if (queries[k] <= own.r.queries && queries[k] != own.block_queries)
+            schedule_add_value(axis, queries[k]);
+    }
+    axis = schedule_add_axis(out, "keys", NULL);
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        if (keys[k] < own.r.keys)
+            schedule_add_value(axis, keys[k]);
+    }
 }
 
 static collage_status compile(collage_kernel *kernel, const collage_compile_request *request,
@@ -454,7 +487,7 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
         if (a->r.steps[s].op >= ATTENTION_ADD)
             a->masks[s] = operand_of(request->subgraph, a->r.steps[s].mask.value);
     }
-    cut_blocks(a, kernel->threads);
+    cut_blocks(a, kernel->threads, kernel->schedule);
     a->scratch = (attention_scratch(a->r.size, a->r.value_size) + 15) / 16 * 16;
     kernel->scratch_bytes = (uint64_t)kernel->threads * (uint64_t)a->scratch * sizeof(float);
     const long long blocks = a->blocks * a->r.batch * a->r.heads;
@@ -503,6 +536,7 @@ static void run_block(const struct job *job, float *scratch, int64_t piece)
         .keys = r->keys,
         .size = r->size,
         .value_size = r->value_size,
+        .tile = a->tile,
         .first = query,
         .causal = r->causal,
         .none_is_zero = r->none_is_zero,
@@ -558,6 +592,9 @@ static void destroy(collage_kernel *kernel)
 }
 
 extern const struct family attention_family;
-const struct family attention_family = {
-    .name = "attention", .takes = takes, .compile = compile, .run = run, .destroy = destroy
-};
+const struct family attention_family = { .name = "attention",
+                                         .takes = takes,
+                                         .space = space,
+                                         .compile = compile,
+                                         .run = run,
+                                         .destroy = destroy };

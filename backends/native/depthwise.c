@@ -46,6 +46,29 @@ static void pack(float *to, const float *from, const void *context)
     }
 }
 
+static const int32_t choices[] = { 8, 7, 0 };
+
+enum { BLOCK };
+
+/* The pixels of a block, where the kernels have a choice. */
+static void space(const collage_subgraph *subgraph, const collage_target *target,
+                  const char *variant_name, int32_t threads, struct schedule_space *out)
+{
+    (void)target;
+    (void)variant_name;
+    (void)threads;
+    struct window window;
+    struct epilogue epilogue;
+    if (!window_read(&window, &epilogue, subgraph, NULL))
+        return;
+    struct schedule_axis *axis = schedule_add_axis(out, "block", NULL);
+    int64_t own = window_choose_block(window.width_out, choices);
+    for (size_t k = 0; choices[k] && depthwise_has_blocks(&window); k++) {
+        if (choices[k] != own)
+            schedule_add_value(axis, choices[k]);
+    }
+}
+
 static collage_status compile(collage_kernel *kernel, const collage_compile_request *request,
                               const char *variant_name, collage_message *message)
 {
@@ -53,11 +76,11 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
     collage_status status = window_compile(kernel, request, message);
     if (status != COLLAGE_OK)
         return status;
-    static const int32_t choices[] = { 8, 7, 0 };
     struct window_plan *plan = kernel->state;
     const struct window *window = &plan->window;
     plan->rows = ISA_PICK(kernel->isa, depthwise_kernels)->rows;
-    plan->block = window_choose_block(window->width_out, choices);
+    plan->block = kernel->schedule[BLOCK] > 0 ? kernel->schedule[BLOCK]
+                                              : window_choose_block(window->width_out, choices);
     plan->row_weights = window->kernel_width * plan->lanes;
     window_describe(kernel, "depthwise");
     return window_finish(kernel, request, pack, "depthwise", message);
@@ -67,6 +90,7 @@ extern const struct family depthwise_family;
 const struct family depthwise_family = { .name = "depthwise",
                                          .takes = takes,
                                          .variant = variant,
+                                         .space = space,
                                          .compile = compile,
                                          .run = window_run,
                                          .destroy = window_destroy };

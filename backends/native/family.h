@@ -11,6 +11,7 @@
 #include "../message.h"
 #include "isa.h"
 #include "pool.h"
+#include "schedule.h"
 #include "weights.h"
 
 struct family;
@@ -27,6 +28,7 @@ struct collage_kernel {
     collage_backend *backend;
     int32_t threads; /* of the variant: 1 for "/1t" */
     enum isa isa;
+    int64_t schedule[SCHEDULE_AXES]; /* along the family's axes; -1: as it likes */
     void *state;
     uint64_t scratch_bytes, weight_bytes; /* as in collage_kernel_info */
     uint32_t inplace_count;
@@ -46,8 +48,12 @@ struct family {
      * one, row-major, of the family's name. */
     bool (*variant)(const collage_subgraph *subgraph, const collage_target *target, size_t index,
                     collage_variant *out);
+    /* The axes along which the work of a variant of its own (without "/1t") can be cut when it runs
+     * on so many threads. NULL: there is one way. */
+    void (*space)(const collage_subgraph *subgraph, const collage_target *target,
+                  const char *variant, int32_t threads, struct schedule_space *out);
     /* Makes the state of a kernel for a variant of its own (request->variant->name without "/1t";
-     * kernel->threads, isa and backend are set). On failure, destroy is called, too. */
+     * kernel->threads, isa, backend and schedule are set). On failure, destroy is called, too. */
     collage_status (*compile)(collage_kernel *kernel, const collage_compile_request *request,
                               const char *variant, collage_message *message);
     /* Cannot fail: all that can go wrong has gone wrong before. Allocates nothing. */

@@ -88,27 +88,61 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
 }
 
 /* The family that has a variant of this name (without "/1t") for this sub-graph. */
-static const struct family *find_family(const collage_compile_request *request, const char *name)
+static const struct family *find_family(const collage_subgraph *subgraph,
+                                        const collage_target *target, const char *name)
 {
-    const collage_subgraph *subgraph = request->subgraph;
     size_t tags = subgraph->input_count + subgraph->output_count;
     collage_layout *layouts = calloc(tags ? tags : 1, sizeof *layouts);
     const struct family *found = NULL;
     if (!layouts)
         return NULL;
     for (size_t f = 0; f < family_count && !found; f++) {
-        if (!families[f]->takes(subgraph, request->target, NULL))
+        if (!families[f]->takes(subgraph, target, NULL))
             continue;
         collage_variant out = { .struct_size = sizeof out,
                                 .inputs = layouts,
                                 .outputs = layouts + subgraph->input_count };
-        for (size_t k = 0; family_variant(families[f], subgraph, request->target, k, &out); k++) {
+        for (size_t k = 0; family_variant(families[f], subgraph, target, k, &out); k++) {
             if (strcmp(out.name, name) == 0)
                 found = families[f];
         }
     }
     free(layouts);
     return found;
+}
+
+/* The variant's name without "/1t"; says how many threads run it. */
+static int32_t base_name(const collage_variant *variant_given, const collage_target *target,
+                         char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%s", variant_given->name);
+    size_t length = strlen(name), suffix = strlen(single);
+    bool alone = length > suffix && strcmp(name + length - suffix, single) == 0;
+    if (alone)
+        name[length - suffix] = 0;
+    return alone ? 1 : target->threads;
+}
+
+static struct schedule_space space_of(const struct family *family, const collage_subgraph *subgraph,
+                                      const collage_target *target, const char *name,
+                                      int32_t threads)
+{
+    struct schedule_space space = { .count = 0 };
+    if (family->space)
+        family->space(subgraph, target, name, threads, &space);
+    return space;
+}
+
+static bool schedule(const collage_subgraph *subgraph, const collage_target *target,
+                     const collage_variant *given, size_t index, collage_schedule *out)
+{
+    char name[NAME_BYTES];
+    int32_t threads = base_name(given, target, name);
+    const struct family *family = find_family(subgraph, target, name);
+    if (!family)
+        return false;
+    const struct schedule_space space = space_of(family, subgraph, target, name, threads);
+    return schedule_text(&space, index, out->text, sizeof out->text);
 }
 
 static void close_backend(collage_backend *backend)
@@ -148,6 +182,26 @@ static void destroy(collage_kernel *kernel)
     free(kernel);
 }
 
+/* A request of an older host ends before the schedule. */
+static const char *schedule_of(const collage_compile_request *request)
+{
+    return request->struct_size > offsetof(collage_compile_request, schedule) ? request->schedule
+                                                                              : NULL;
+}
+
+static collage_status compile_family(collage_kernel *kernel, const collage_compile_request *request,
+                                     const char *name, collage_message *message)
+{
+    const char *text = schedule_of(request);
+    if (!kernel->family)
+        return fail(message, COLLAGE_ERROR_UNSUPPORTED, "there is no variant '%s'", name);
+    const struct schedule_space space =
+        space_of(kernel->family, request->subgraph, request->target, name, kernel->threads);
+    if (!schedule_read(&space, text, kernel->schedule))
+        return fail(message, COLLAGE_ERROR_UNSUPPORTED, "'%s' has no schedule '%.95s'", name, text);
+    return kernel->family->compile(kernel, request, name, message);
+}
+
 static collage_status compile(collage_backend *backend, const collage_compile_request *request,
                               collage_kernel **out, collage_message *message)
 {
@@ -155,21 +209,14 @@ static collage_status compile(collage_backend *backend, const collage_compile_re
     if (request->flags & COLLAGE_COMPILE_STANDALONE)
         return fail(message, COLLAGE_ERROR_UNSUPPORTED, "these kernels run no model by themselves");
     char name[NAME_BYTES];
-    snprintf(name, sizeof name, "%s", request->variant->name);
-    size_t length = strlen(name), suffix = strlen(single);
-    bool alone = length > suffix && strcmp(name + length - suffix, single) == 0;
-    if (alone)
-        name[length - suffix] = 0;
     collage_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel)
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
-    kernel->family = find_family(request, name);
+    kernel->threads = base_name(request->variant, request->target, name);
+    kernel->family = find_family(request->subgraph, request->target, name);
     kernel->backend = backend;
-    kernel->threads = alone ? 1 : request->target->threads;
     kernel->isa = isa_of(request->target);
-    collage_status status =
-        kernel->family ? kernel->family->compile(kernel, request, name, message)
-                       : fail(message, COLLAGE_ERROR_UNSUPPORTED, "there is no variant '%s'", name);
+    collage_status status = compile_family(kernel, request, name, message);
     if (status == COLLAGE_OK)
         *out = kernel;
     else
@@ -214,6 +261,7 @@ static const collage_backend_api api = {
     .kernel_info = kernel_info,
     .run = run,
     .kernel_destroy = destroy,
+    .schedule = schedule,
 };
 
 COLLAGE_BACKEND_EXPORT const collage_backend_api *collage_backend_entry(uint32_t host_major);

@@ -182,6 +182,29 @@ static collage_status acquire(struct winograd *winograd, const collage_kernel *k
                            &winograd->weights, message);
 }
 
+/* The shape of a variant, of which `read` gave what does not depend on it. */
+static void complete_shape(struct winograd_shape *shape, const char *name, int64_t lanes)
+{
+    shape->m = name[strlen(name) - 1] - '0';
+    shape->elements = (shape->m + 2) * (shape->m + 2);
+    shape->in_blocks = (shape->in_channels + lanes - 1) / lanes;
+    shape->out_blocks = (shape->out_channels + lanes - 1) / lanes;
+    shape->panel = shape->groups > 1 && shape->out_blocks % WINOGRAD_PANEL ? 1 : WINOGRAD_PANEL;
+    shape->tile_rows = (shape->out_height + shape->m - 1) / shape->m;
+    shape->tile_columns = (shape->out_width + shape->m - 1) / shape->m;
+}
+
+static void space(const collage_subgraph *subgraph, const collage_target *target, const char *name,
+                  int32_t threads, struct schedule_space *out)
+{
+    const enum isa isa = isa_of(target);
+    struct winograd winograd = { .kernels = ISA_PICK(isa, winograd_kernels) };
+    if (!read(&winograd.shape, &winograd.epilogue, subgraph, target, NULL))
+        return;
+    complete_shape(&winograd.shape, name, isa_lanes(isa));
+    winograd_list_schedules(&winograd, isa_lanes(isa), threads, out);
+}
+
 static collage_status compile(collage_kernel *kernel, const collage_compile_request *request,
                               const char *name, collage_message *message)
 {
@@ -196,13 +219,7 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
     struct winograd_shape *shape = &winograd->shape;
     if (!read(shape, &winograd->epilogue, subgraph, request->target, message))
         return COLLAGE_ERROR_UNSUPPORTED;
-    shape->m = name[strlen(name) - 1] - '0';
-    shape->elements = (shape->m + 2) * (shape->m + 2);
-    shape->in_blocks = (shape->in_channels + lanes - 1) / lanes;
-    shape->out_blocks = (shape->out_channels + lanes - 1) / lanes;
-    shape->panel = shape->groups > 1 && shape->out_blocks % WINOGRAD_PANEL ? 1 : WINOGRAD_PANEL;
-    shape->tile_rows = (shape->out_height + shape->m - 1) / shape->m;
-    shape->tile_columns = (shape->out_width + shape->m - 1) / shape->m;
+    complete_shape(shape, name, lanes);
     winograd->kernels = ISA_PICK(kernel->isa, winograd_kernels);
     winograd->input = operand_of(subgraph, node->inputs[0]).input;
     collage_status status =
@@ -212,7 +229,7 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
         status = acquire(winograd, kernel, request, message);
     if (status != COLLAGE_OK)
         return status;
-    winograd_choose_blocking(winograd, lanes, kernel->threads);
+    winograd_choose_blocking(winograd, lanes, kernel->threads, kernel->schedule);
     kernel->scratch_bytes = winograd_scratch_bytes(winograd, kernel->threads);
     kernel->weight_bytes = (uint64_t)winograd_weight_floats(shape, lanes) * sizeof(float);
     announce_in_place(kernel, winograd, subgraph->input_count);
@@ -236,6 +253,7 @@ extern const struct family winograd_family;
 const struct family winograd_family = { .name = "winograd",
                                         .takes = takes,
                                         .variant = variant,
+                                        .space = space,
                                         .compile = compile,
                                         .run = winograd_run,
                                         .destroy = destroy };

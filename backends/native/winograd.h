@@ -40,7 +40,16 @@ struct winograd_pack {
 /* A weights_pack; context: a struct winograd_pack. */
 void winograd_pack_weights(float *to, const float *from, const void *context);
 
-void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t threads);
+/* Axes of schedules (schedule.h). */
+enum winograd_axis { WINOGRAD_TILES, WINOGRAD_CHANNELS, WINOGRAD_PARALLEL };
+enum winograd_parallel { WINOGRAD_OWN_TILES, WINOGRAD_OWN_CHANNELS };
+
+/* What the shape and the number of threads suggest, but for what the schedule says: -1: nothing. */
+void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t threads,
+                              const int64_t *schedule);
+/* Around that choice. */
+void winograd_list_schedules(const struct winograd *winograd, int64_t lanes, int32_t threads,
+                             struct schedule_space *out);
 uint64_t winograd_scratch_bytes(const struct winograd *winograd, int32_t threads);
 void winograd_run(const collage_kernel *kernel, const void *const *inputs, void *const *outputs,
                   void *scratch);

@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+enum { TILES_MOST = 4 << 20 }; /* floats of transformed tiles of a block, in schedules */
+
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -51,7 +53,8 @@ static int64_t spread(int64_t floats)
     return (floats + 15) / 16 * 16 + (floats / 16 % 2 ? 0 : 16);
 }
 
-void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t threads)
+void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t threads,
+                              const int64_t *schedule)
 {
     const struct winograd_shape *shape = &winograd->shape;
     struct winograd_blocking *blocking = &winograd->blocking;
@@ -66,18 +69,55 @@ void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t 
     int64_t apart = parts(shape->out_depth, blocking->planes) * shape->groups;
     blocking->shared = threads > 1 && parts(tiles, wanted) * apart < threads &&
                        shape->groups == 1 && parts(shape->out_blocks, shape->panel) >= threads;
+    if (schedule[WINOGRAD_TILES] > 0)
+        wanted = smaller(schedule[WINOGRAD_TILES], tiles);
+    if (schedule[WINOGRAD_PARALLEL] >= 0)
+        blocking->shared =
+            shape->groups == 1 && schedule[WINOGRAD_PARALLEL] == WINOGRAD_OWN_CHANNELS;
     int64_t blocks = parts(tiles, wanted);
-    if (!blocking->shared && apart < threads)
+    if (!blocking->shared && apart < threads && schedule[WINOGRAD_TILES] < 0)
         blocks = smaller(parts(blocks, threads) * threads, tiles);
     blocking->tiles = parts(tiles, blocks);
     blocking->tile_stride = spread(blocking->tiles * shape->in_blocks * lanes);
     blocking->tile_floats = spread(planes * shape->elements * blocking->tile_stride);
     int64_t results = shape->elements * blocking->tiles * blocking->planes * lanes;
     blocking->channels = larger(cache / 4 / results / shape->panel, 1) * shape->panel;
+    if (schedule[WINOGRAD_CHANNELS] > 0)
+        blocking->channels = schedule[WINOGRAD_CHANNELS];
     blocking->channels = smaller(blocking->channels, shape->out_blocks);
     blocking->result_stride =
         spread(blocking->tiles * blocking->planes * blocking->channels * lanes);
     blocking->result_floats = spread(shape->elements * blocking->result_stride);
+}
+
+void winograd_list_schedules(const struct winograd *winograd, int64_t lanes, int32_t threads,
+                             struct schedule_space *out)
+{
+    static const int64_t none[SCHEDULE_AXES] = { -1, -1, -1 };
+    static const char *const words[] = {
+        [WINOGRAD_OWN_TILES] = "tiles", [WINOGRAD_OWN_CHANNELS] = "channels"
+    };
+    struct winograd own = *winograd;
+    winograd_choose_blocking(&own, lanes, threads, none);
+    const struct winograd_blocking *blocking = &own.blocking;
+    const int64_t tiles = tile_count(&own.shape), out_blocks = own.shape.out_blocks;
+    struct schedule_axis *axis = schedule_add_axis(out, "tiles", NULL);
+    for (int64_t wanted = larger(blocking->tiles / 2, 1); wanted <= 4 * blocking->tiles;
+         wanted *= 2) {
+        int64_t made = smaller(wanted, tiles);
+        if (made != blocking->tiles && made * blocking->tile_floats / blocking->tiles <= TILES_MOST)
+            schedule_add_value(axis, made);
+    }
+    axis = schedule_add_axis(out, "channels", NULL);
+    for (int64_t wanted = larger(blocking->channels / 2, WINOGRAD_PANEL);
+         wanted <= 2 * blocking->channels; wanted *= 2) {
+        int64_t made = smaller(parts(wanted, WINOGRAD_PANEL) * WINOGRAD_PANEL, out_blocks);
+        if (made != blocking->channels)
+            schedule_add_value(axis, made);
+    }
+    axis = schedule_add_axis(out, "parallel", words);
+    if (threads > 1 && parts(out_blocks, WINOGRAD_PANEL) > 1)
+        schedule_add_value(axis, blocking->shared ? WINOGRAD_OWN_TILES : WINOGRAD_OWN_CHANNELS);
 }
 
 uint64_t winograd_scratch_bytes(const struct winograd *winograd, int32_t threads)

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #define COLLAGE_ABI_MAJOR 2u
-#define COLLAGE_ABI_MINOR 1u
+#define COLLAGE_ABI_MINOR 2u
 
 /* One line that says what is wrong, written by whoever returns a failure. */
 typedef struct collage_message {
@@ -208,6 +208,19 @@ typedef struct collage_variant {
     collage_layout *outputs;
 } collage_variant;
 
+/*
+ * Since ABI 2.2. How a kernel of one variant cuts its work: sizes of blocks and tiles, what the
+ * threads share, how far loops are unrolled. A schedule changes the time, never the result beyond
+ * rounding, nor layouts. The text is the backend's own, 1 to 95 printable characters of ASCII with
+ * no space at either end, such as "tiles=28 channels=4": it is kept in stores, logs and plans, and
+ * goes back to `compile` as it is.
+ */
+#define COLLAGE_SCHEDULE_BYTES 96
+typedef struct collage_schedule {
+    size_t struct_size;
+    char text[COLLAGE_SCHEDULE_BYTES];
+} collage_schedule;
+
 enum {
     COLLAGE_COMPILE_UNSHARED = 1u << 0, /* do not share packed weights with other kernels */
     COLLAGE_COMPILE_STANDALONE =
@@ -226,6 +239,9 @@ typedef struct collage_compile_request {
     uint32_t flags;
     const char *model_path; /* STANDALONE: the ONNX file as the user gave it; the sub-graph is the
                                whole model */
+    /* Since ABI 2.2: one that `schedule` gave for the variant, or NULL: as the backend likes. An
+     * older host's request ends before it: see struct_size. */
+    const char *schedule;
 } collage_compile_request;
 
 typedef struct collage_kernel_info {
@@ -349,6 +365,13 @@ typedef struct collage_backend_api {
      * `patterns`. A `backend` line may name this backend only, and may be left out. A text that
      * does not parse makes the plugin malformed. An op-level backend needs one of the two. */
     const char *pattern_text;
+
+    /* Since ABI 2.2. Optional: the index-th schedule of a variant beside the backend's own choice;
+     * false when there are no more. The host measures them when it is told to tune (at most 64),
+     * and passes the best one to `compile`. Part of describing: no library, safe from any thread.
+     * `compile` must refuse a schedule that it does not know. */
+    bool (*schedule)(const collage_subgraph *subgraph, const collage_target *target,
+                     const collage_variant *variant, size_t index, collage_schedule *out);
 } collage_backend_api;
 
 /* The one exported symbol. Returns NULL if host_major is not an ABI it speaks. */

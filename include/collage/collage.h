@@ -103,7 +103,7 @@ typedef void (*collage_log_fn)(void *user, collage_log_level level, const char *
  * end measuring early and have the best plan so far, call collage_context_finish. */
 typedef struct collage_progress {
     size_t struct_size;
-    const char *stage;  /* "reference", "measure", "place", "race" */
+    const char *stage;  /* "reference", "measure", "tune", "place", "race" */
     const char *detail; /* what is being measured now; may be empty */
     size_t done, total; /* steps of this stage */
     /* Appended later. 0: not known (yet). */
@@ -290,6 +290,13 @@ typedef struct collage_optimize_options {
     /* Exact and brute: kernels that need the result of a cheap operator, which others need as well,
      * may compute it for themselves. Since 0.1. */
     bool allow_recompute;
+    /* Time limit for searching schedules of the kernels that matter, beside budget_seconds
+     * (docs/tuning.md); 0: backends choose as they like. Since 0.1. */
+    double tune_seconds;
+    /* A tuning log: the schedules that it has for this machine and these libraries are used, and
+     * with tune_seconds what was found is written back; then it may be missing. NULL: none. Since
+     * 0.1. */
+    const char *tuning_log;
 } collage_optimize_options;
 
 COLLAGE_API collage_status collage_optimize(collage_context *context, const collage_model *model,

@@ -82,6 +82,9 @@ static collage_status check_options(const collage_optimize_options *options, str
     if (!(options->kernel_cost_ns >= 0 && isfinite(options->kernel_cost_ns)))
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "a kernel cannot cost %g ns",
                          options->kernel_cost_ns);
+    if (!(options->tune_seconds >= 0 && options->tune_seconds < 1e9))
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "%g seconds for tuning: give 0 or more",
+                         options->tune_seconds);
     if (options->pin_count && !options->pins)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_optimize: pins is NULL");
     for (size_t k = 0; k < options->pin_count; k++)
@@ -104,6 +107,8 @@ static void set_search(const collage_optimize_options *options, struct optimizer
     settings->pin_count = options->pin_count;
     settings->placement_path = options->placement;
     settings->recompute = options->allow_recompute;
+    settings->tune_seconds = options->tune_seconds;
+    settings->tuning_log = options->tuning_log;
 }
 
 collage_status collage_optimize(collage_context *context, const collage_model *model,

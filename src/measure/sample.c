@@ -34,14 +34,15 @@ static collage_status find_slack(const struct candidate_set *set, const struct r
 
 static collage_status spec_of_candidate(const struct candidate_set *set, candidate_id id,
                                         const struct oracle *oracle, double tolerance,
-                                        struct arena *arena, struct trial_spec *spec,
-                                        struct error *error)
+                                        const char *schedule, struct arena *arena,
+                                        struct trial_spec *spec, struct error *error)
 {
     const struct candidate *candidate = &set->items[id];
     *spec = (struct trial_spec){ .registry = set->registry,
                                  .backend = candidate->backend,
                                  .target = &set->target,
                                  .variant = candidate->variant,
+                                 .schedule = schedule,
                                  .input_layouts = candidate->input_layouts,
                                  .output_layouts = candidate->output_layouts,
                                  .tolerance = tolerance,
@@ -153,8 +154,8 @@ collage_status sample_candidate(struct candidate_set *set, candidate_id id,
         return error_memory(error);
     struct error failure = { 0 };
     struct trial_spec spec;
-    collage_status status =
-        spec_of_candidate(set, id, oracle, conditions->tolerance, own, &spec, &failure);
+    collage_status status = spec_of_candidate(set, id, oracle, conditions->tolerance,
+                                              conditions->schedule, own, &spec, &failure);
     if (status == COLLAGE_OK)
         status = sample_trial(&spec, conditions, arena, cost, &failure);
     arena_destroy(own);
@@ -258,9 +259,9 @@ collage_status sample_switch(struct candidate_set *set, candidate_id a, candidat
         return error_memory(error);
     struct trial_spec spec_a, spec_b;
     struct trial *trial_a = NULL, *trial_b = NULL;
-    collage_status status = spec_of_candidate(set, a, oracle, 0, arena, &spec_a, error);
+    collage_status status = spec_of_candidate(set, a, oracle, 0, NULL, arena, &spec_a, error);
     if (status == COLLAGE_OK)
-        status = spec_of_candidate(set, b, oracle, 0, arena, &spec_b, error);
+        status = spec_of_candidate(set, b, oracle, 0, NULL, arena, &spec_b, error);
     if (status == COLLAGE_OK)
         status = trial_create(&spec_a, &trial_a, error);
     if (status == COLLAGE_OK)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "measure/trial_internal.h"
+#include "pattern/schedule.h"
 #include "tensor/layout.h"
 
 enum {
@@ -51,12 +52,17 @@ static collage_status compile(struct trial *trial, const collage_subgraph *subgr
         return error_set(error, COLLAGE_ERROR_BACKEND, "variant name '%s' is too long",
                          spec->variant);
     memcpy(variant.name, spec->variant, length + 1);
+    if (spec->schedule && !schedule_is_offered(trial->api, trial->spec->subgraph, spec->target,
+                                               &variant, spec->schedule))
+        return error_set(error, COLLAGE_ERROR_BACKEND, "the backend has no schedule '%s'",
+                         spec->schedule);
     /* Never shared: what one candidate packed must not make another look warm, nor stay here. */
     collage_compile_request request = { .struct_size = sizeof request,
                                         .subgraph = subgraph,
                                         .variant = &variant,
                                         .target = spec->target,
-                                        .flags = COLLAGE_COMPILE_UNSHARED };
+                                        .flags = COLLAGE_COMPILE_UNSHARED,
+                                        .schedule = spec->schedule };
     collage_message message = { .text = "" };
     *out = NULL;
     collage_status status = trial->api->compile(trial->backend, &request, out, &message);

@@ -20,6 +20,7 @@ struct trial_spec {
     const collage_target *target;
     const collage_subgraph *subgraph;
     const char *variant;
+    const char *schedule;                                 /* NULL: the backend's own choice */
     const collage_layout *input_layouts, *output_layouts; /* as the sub-graph's */
     const struct tensor *inputs, *expected;               /* row-major, as the sub-graph's */
     const double *slack; /* of each output (reference/slack.h); NULL: none */

@@ -117,6 +117,7 @@ bool optimizer_same_steps(const struct plan *a, const struct plan *b)
         const struct plan_step *y = &b->steps[k];
         if (x->kind != y->kind || x->node_count != y->node_count ||
             strcmp(x->variant, y->variant) != 0 ||
+            strcmp(x->schedule ? x->schedule : "", y->schedule ? y->schedule : "") != 0 ||
             (x->backend == GRAPH_NONE) != (y->backend == GRAPH_NONE) ||
             (x->node_count && memcmp(x->nodes, y->nodes, x->node_count * sizeof *x->nodes) != 0))
             return false;

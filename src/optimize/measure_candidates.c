@@ -13,7 +13,9 @@
 #include "graph/subgraph.h"
 #include "optimize/key_table.h"
 #include "optimize/optimizer.h"
+#include "optimize/tune.h"
 #include "optimize/worth.h"
+#include "pattern/schedule.h"
 #include "place/cover.h"
 
 enum rank { RANK_WHOLE, RANK_OP_LEVEL, RANK_REFERENCE, RANK_REGION, RANK_SINGLE };
@@ -58,30 +60,46 @@ static uint64_t time_ns(const struct optimizer *optimizer)
     return optimizer_has_enough(optimizer) ? UINT64_MAX - 1 : clock_ns();
 }
 
-/* A given cost is taken for what it is. A stored cost is good if its kind of failure would happen
- * again; a time-out or crash is tried anew only on request. */
+/* A stored cost is good if its kind of failure would happen again; a time-out or crash is tried
+ * anew only on request. */
+static collage_status stored_cost(struct optimizer *optimizer, candidate_id id,
+                                  const char *schedule, struct cost *cost, struct error *error)
+{
+    const struct candidate *candidate = &optimizer->set->items[id];
+    const struct cost_conditions conditions = optimizer_conditions(optimizer, candidate->backend);
+    struct hash key;
+    *cost = (struct cost){ .state = COST_UNKNOWN, .schedule = schedule };
+    if (optimizer->settings.remeasure)
+        return COLLAGE_OK;
+    if (!schedule_key(candidate->key, schedule, &key))
+        return error_memory(error);
+    collage_status status =
+        cost_store_get(optimizer->store, key, &conditions, optimizer->set->arena, cost, error);
+    cost->schedule = schedule;
+    optimizer->counts.reused += cost->state != COST_UNKNOWN;
+    return status;
+}
+
+/* A given cost is taken for what it is; else with the schedule of the tuning log, if it has one
+ * that has not failed. */
 static collage_status cost_of(struct optimizer *optimizer, candidate_id id, struct cost *cost,
                               struct error *error)
 {
-    struct candidate *candidate = &optimizer->set->items[id];
-    const struct cost *known = key_table_find(optimizer->known, candidate->key);
+    const struct cost *known = key_table_find(optimizer->known, optimizer->set->items[id].key);
+    const char *schedule;
     if (known) {
         *cost = *known;
         return COLLAGE_OK;
     }
-    struct cost_conditions conditions = optimizer_conditions(optimizer, candidate->backend);
     collage_status status = optimizer_ask_given(optimizer, id, cost, error);
-    if (status != COLLAGE_OK)
+    if (status != COLLAGE_OK || cost->state != COST_UNKNOWN)
         return status;
-    if (cost->state == COST_UNKNOWN && !optimizer->settings.remeasure) {
-        status = cost_store_get(optimizer->store, candidate->key, &conditions,
-                                optimizer->set->arena, cost, error);
-        if (status != COLLAGE_OK)
-            return status;
-        if (cost->state != COST_UNKNOWN)
-            optimizer->counts.reused++;
-    }
-    return COLLAGE_OK;
+    status = tuned_schedule(optimizer, id, &schedule, error);
+    if (status == COLLAGE_OK)
+        status = stored_cost(optimizer, id, schedule, cost, error);
+    if (status == COLLAGE_OK && cost->schedule && cost->state == COST_FAILED)
+        status = stored_cost(optimizer, id, NULL, cost, error);
+    return status;
 }
 
 /* "Conv+Relu -> 1x64x56x56, 4 nodes": for people who look into the cost store. */
@@ -107,11 +125,12 @@ static collage_status describe_candidate(const struct optimizer *optimizer, cand
     return status;
 }
 
-static collage_status measure_one(struct optimizer *optimizer, candidate_id id, struct cost *cost,
-                                  struct error *error)
+static collage_status measure_one(struct optimizer *optimizer, candidate_id id,
+                                  const char *schedule, struct cost *cost, struct error *error)
 {
     struct candidate *candidate = &optimizer->set->items[id];
     struct sample_conditions conditions = optimizer->conditions;
+    conditions.schedule = schedule;
     if (candidate->backend == REGISTRY_REFERENCE)
         conditions.limit_seconds /= 5;
     else if (rank_of(optimizer, candidate) == RANK_WHOLE)
@@ -125,6 +144,7 @@ static collage_status measure_one(struct optimizer *optimizer, candidate_id id, 
         return status;
     optimizer->counts.measured++;
     cost->passes = 1;
+    cost->schedule = schedule;
     return COLLAGE_OK;
 }
 
@@ -137,8 +157,42 @@ static collage_status keep(struct optimizer *optimizer, candidate_id id, const s
         describe_candidate(optimizer, id, description, sizeof description, error);
     if (status != COLLAGE_OK)
         return status;
-    struct cost_conditions key = optimizer_conditions(optimizer, candidate->backend);
-    return cost_store_put(optimizer->store, candidate->key, &key, description, cost, error);
+    struct hash key;
+    if (!schedule_key(candidate->key, cost->schedule, &key))
+        return error_memory(error);
+    if (cost->schedule) {
+        size_t used = strlen(description);
+        snprintf(description + used, sizeof description - used, " [%s]", cost->schedule);
+    }
+    struct cost_conditions conditions = optimizer_conditions(optimizer, candidate->backend);
+    return cost_store_put(optimizer->store, key, &conditions, description, cost, error);
+}
+
+/* With the cost's schedule; if that fails, as the backend likes. */
+static collage_status measure_and_keep(struct optimizer *optimizer, candidate_id id,
+                                       struct cost *cost, struct error *error)
+{
+    const char *schedule = cost->schedule;
+    collage_status status = measure_one(optimizer, id, schedule, cost, error);
+    if (status == COLLAGE_OK)
+        status = keep(optimizer, id, cost, error);
+    if (status != COLLAGE_OK || !schedule || cost->state == COST_MEASURED)
+        return status;
+    status = stored_cost(optimizer, id, NULL, cost, error);
+    return status == COLLAGE_OK && cost->state == COST_UNKNOWN
+               ? measure_and_keep(optimizer, id, cost, error)
+               : status;
+}
+
+collage_status optimizer_schedule_cost(struct optimizer *optimizer, candidate_id id,
+                                       const char *schedule, bool measure, struct cost *cost,
+                                       struct error *error)
+{
+    collage_status status = stored_cost(optimizer, id, schedule, cost, error);
+    if (status != COLLAGE_OK || cost->state != COST_UNKNOWN || !measure)
+        return status;
+    status = measure_one(optimizer, id, schedule, cost, error);
+    return status == COLLAGE_OK ? keep(optimizer, id, cost, error) : status;
 }
 
 collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id, bool measure,
@@ -152,9 +206,7 @@ collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id,
         *origin = "from the store";
     if (status == COLLAGE_OK && cost.state == COST_UNKNOWN && measure) {
         *origin = "measured now";
-        status = measure_one(optimizer, id, &cost, error);
-        if (status == COLLAGE_OK)
-            status = keep(optimizer, id, &cost, error);
+        status = measure_and_keep(optimizer, id, &cost, error);
     }
     if (status != COLLAGE_OK || cost.state == COST_UNKNOWN)
         return status;
@@ -331,9 +383,7 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
             optimizer->counts.unmeasured++;
             return COLLAGE_OK;
         }
-        status = measure_one(optimizer, job->id, &cost, error);
-        if (status == COLLAGE_OK)
-            status = keep(optimizer, job->id, &cost, error);
+        status = measure_and_keep(optimizer, job->id, &cost, error);
         if (status != COLLAGE_OK)
             return status;
     }
@@ -455,29 +505,43 @@ static bool matters(const struct candidate *candidate, const double *prices)
     return candidate->cost.cost_ns <= 1.15 * price;
 }
 
-/* Measures the candidate's key again; the lower cost counts, for all candidates of that key. */
-static collage_status measure_again(struct optimizer *optimizer, candidate_id id,
-                                    struct error *error)
+collage_status optimizer_measure_again(struct optimizer *optimizer, candidate_id id,
+                                       struct cost *best, struct error *error)
 {
-    struct candidate_set *set = optimizer->set;
-    struct hash key = set->items[id].key;
-    struct cost best = set->items[id].cost;
     struct cost cost;
-    collage_status status = measure_one(optimizer, id, &cost, error);
+    collage_status status = measure_one(optimizer, id, best->schedule, &cost, error);
     if (status != COLLAGE_OK)
         return status;
     /* Only passes that find nothing lower count: a cost is settled when two of them agree. */
     uint32_t passes =
-        cost.state == COST_MEASURED && cost.cost_ns < 0.98 * best.cost_ns ? 1 : best.passes + 1;
-    if (cost.state == COST_MEASURED && cost.cost_ns < best.cost_ns)
-        best = cost;
-    best.passes = passes;
-    if (!key_table_put(optimizer->known, key, &best))
+        cost.state == COST_MEASURED && cost.cost_ns < 0.98 * best->cost_ns ? 1 : best->passes + 1;
+    if (cost.state == COST_MEASURED && cost.cost_ns < best->cost_ns)
+        *best = cost;
+    best->passes = passes;
+    return keep(optimizer, id, best, error);
+}
+
+collage_status optimizer_set_cost(struct optimizer *optimizer, struct hash key,
+                                  const struct cost *cost, struct error *error)
+{
+    struct candidate_set *set = optimizer->set;
+    if (!key_table_put(optimizer->known, key, cost))
         return error_memory(error);
     for (size_t c = 0; c < set->count; c++)
         if (hash_equal(set->items[c].key, key) && !set->items[c].view)
-            set->items[c].cost = best;
-    return keep(optimizer, id, &best, error);
+            set->items[c].cost = *cost;
+    return COLLAGE_OK;
+}
+
+/* Measures the candidate's key again; the lower cost counts, for all candidates of that key. */
+static collage_status measure_again(struct optimizer *optimizer, candidate_id id,
+                                    struct error *error)
+{
+    struct cost best = optimizer->set->items[id].cost;
+    collage_status status = optimizer_measure_again(optimizer, id, &best, error);
+    return status == COLLAGE_OK
+               ? optimizer_set_cost(optimizer, optimizer->set->items[id].key, &best, error)
+               : status;
 }
 
 /* What a library takes for the whole graph decides which of its regions are worth measuring, so it

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "optimize/key_table.h"
+#include "optimize/tune.h"
 
 bool optimizer_has_enough(const struct optimizer *optimizer)
 {
@@ -180,7 +181,7 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
         status = describe_backends(optimizer, error);
     if (status == COLLAGE_OK)
         status = enable_backends(optimizer, error);
-    return status;
+    return status == COLLAGE_OK ? tune_read_log(optimizer, error) : status;
 }
 
 void optimizer_close(struct optimizer *optimizer)
@@ -193,6 +194,7 @@ void optimizer_close(struct optimizer *optimizer)
     memory_free(optimizer->convergence);
     memory_free(optimizer->rounds);
     pins_destroy(optimizer->pins);
+    tuning_log_destroy(optimizer->tuning);
     worker_destroy(optimizer->worker);
     oracle_destroy(optimizer->oracle);
     candidate_set_destroy(optimizer->set);

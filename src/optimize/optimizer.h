@@ -12,6 +12,7 @@
 #include "cost/device.h"
 #include "cost/given.h"
 #include "cost/store.h"
+#include "cost/tuning_log.h"
 #include "plan/ablation.h"
 #include "worker/worker.h"
 
@@ -24,7 +25,9 @@ struct optimizer_settings {
     const char *plugin_directories, *worker_program, *solver_program, *cache_directory;
     const char *backends; /* comma-separated, NULL: all */
     int32_t threads;
-    double budget_seconds; /* for measuring candidates */
+    double budget_seconds;  /* for measuring candidates */
+    double tune_seconds;    /* for schedules, beside that; 0: none are searched */
+    const char *tuning_log; /* a file; NULL: none */
     double race_seconds;
     bool remeasure;
     bool stored_only; /* what the store lacks of transitions and switches stays unknown */
@@ -68,6 +71,10 @@ struct optimizer_counts {
      * what it took. */
     size_t generations, individuals, groups;
     double search_seconds;
+    /* Of tuning: keys whose schedules were looked at, of how many of them the best is faster than
+     * the backend's own choice; schedules measured, known before, and not reached in time. */
+    size_t tuned, faster, schedules_measured, schedules_known, schedules_left;
+    double tune_seconds;
 };
 
 /* A placement of the exact search, and what it came from: regions that the one before gave reason
@@ -109,9 +116,12 @@ struct optimizer {
     struct transition *transitions;
     size_t transition_count, transition_capacity;
     double *switch_ns;
-    struct key_table *known; /* costs by key, of this run */
-    struct pins *pins;       /* NULL: none */
-    double *convergence;     /* of the two-level search: the best so far after each generation */
+    struct key_table *known;   /* costs by key, of this run */
+    struct tuning_log *tuning; /* what the settings' log says and what tuning found; NULL: neither
+                                  was asked for */
+    candidate_id *tuned;       /* counts.tuned of them, each the first of its key */
+    struct pins *pins;         /* NULL: none */
+    double *convergence;       /* of the two-level search: the best so far after each generation */
     size_t convergence_capacity;
     struct optimizer_round *rounds; /* of the exact search */
     size_t round_count, round_capacity;
@@ -164,6 +174,11 @@ collage_status optimizer_measure_node(struct optimizer *optimizer, node_id node,
 /* Every conversion between a layout that some candidate makes and one that some candidate wants. */
 collage_status optimizer_measure_transitions(struct optimizer *optimizer, struct error *error);
 collage_status optimizer_measure_switches(struct optimizer *optimizer, struct error *error);
+/* If the settings say so: searches the schedules of the kernels in or near the best placement so
+ * far, the largest possible gain first. Costs are then those of the best schedules. */
+collage_status optimizer_tune(struct optimizer *optimizer, struct error *error);
+/* Puts what that has found, and placing has confirmed, into the tuning log, if there is one. */
+collage_status optimizer_write_tuning(struct optimizer *optimizer, struct error *error);
 /* Places on all enabled backends; merges neighbouring regions, measures, places again until nothing
  * improves; adds the plan to the contestants as "mix". */
 collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error);
@@ -259,6 +274,18 @@ struct place_problem optimizer_problem(const struct optimizer *optimizer, const 
  * cost. *again: how many. */
 collage_status optimizer_confirm(struct optimizer *optimizer, const struct placement *placement,
                                  uint32_t passes, size_t *again, struct error *error);
+/* The cost of a candidate with a schedule (NULL: the backend's own choice): stored, or measured now
+ * and kept if `measure`; else COST_UNKNOWN. */
+collage_status optimizer_schedule_cost(struct optimizer *optimizer, candidate_id id,
+                                       const char *schedule, bool measure, struct cost *cost,
+                                       struct error *error);
+/* Measures a candidate again with the schedule of *best, which becomes the lower cost, and keeps
+ * it. */
+collage_status optimizer_measure_again(struct optimizer *optimizer, candidate_id id,
+                                       struct cost *best, struct error *error);
+/* For all candidates of that key, also those to come. */
+collage_status optimizer_set_cost(struct optimizer *optimizer, struct hash key,
+                                  const struct cost *cost, struct error *error);
 /* Gives one candidate its cost: known, stored, or measured now and kept if `measure`. *origin:
  * which of these, in words; NULL: none. */
 collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id, bool measure,

@@ -168,17 +168,35 @@ static bool is_step(const struct plan *plan, const struct plan_step *step, uint3
 
 /* What the plan says counts where the store has nothing better, and where it was not the store's
  * cost that the plan was made with. */
-static void complete_cost(const struct plan_step *step, struct candidate *candidate)
+static void complete_cost(const struct plan_step *step, struct cost *cost)
 {
-    const bool known =
-        candidate->cost.state == COST_MEASURED && (!step->given || candidate->cost.giver);
+    const bool known = cost->state == COST_MEASURED && (!step->given || cost->giver);
     if (known || !isfinite(step->cost_ns) || step->cost_ns <= 0)
         return;
-    candidate->cost = (struct cost){ .state = COST_MEASURED,
-                                     .cost_ns = step->cost_ns,
-                                     .implementation = step->implementation,
-                                     .reason = "",
-                                     .giver = step->given ? "the user of then" : NULL };
+    *cost = (struct cost){ .state = COST_MEASURED,
+                           .cost_ns = step->cost_ns,
+                           .implementation = step->implementation,
+                           .reason = "",
+                           .giver = step->given ? "the user of then" : NULL,
+                           .schedule = step->schedule };
+}
+
+/* A schedule that tuning has found is the cost of all kernels that are equal. */
+static collage_status set_cost(struct optimizer *optimizer, const struct plan_step *step,
+                               candidate_id id, struct error *error)
+{
+    struct candidate *candidate = &optimizer->set->items[id];
+    if (!step->schedule) {
+        complete_cost(step, &candidate->cost);
+        return COLLAGE_OK;
+    }
+    struct cost cost;
+    collage_status status =
+        optimizer_schedule_cost(optimizer, id, step->schedule, false, &cost, error);
+    if (status != COLLAGE_OK)
+        return status;
+    complete_cost(step, &cost);
+    return optimizer_set_cost(optimizer, candidate->key, &cost, error);
 }
 
 static collage_status find_steps(struct recall *recall, struct error *error)
@@ -202,7 +220,9 @@ static collage_status find_steps(struct recall *recall, struct error *error)
                 recall->steps[s] = id;
         if (recall->steps[s] == GRAPH_NONE)
             continue;
-        complete_cost(step, &set->items[recall->steps[s]]);
+        collage_status status = set_cost(&recall->optimizer, step, recall->steps[s], error);
+        if (status != COLLAGE_OK)
+            return status;
         recall->order[recall->order_count] = recall->steps[s];
         recall->order_steps[recall->order_count++] = s;
     }

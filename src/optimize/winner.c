@@ -256,6 +256,19 @@ static bool add_placement(const struct optimizer *optimizer, json_t *evidence)
                                          (int)plan->optimal)) == 0;
 }
 
+static bool add_tuning(const struct optimizer *optimizer, json_t *evidence)
+{
+    const struct optimizer_counts *c = &optimizer->counts;
+    if (!(optimizer->settings.tune_seconds > 0))
+        return true;
+    return json_object_set_new(
+               evidence, "tuning",
+               json_pack("{s:I,s:I,s:I,s:I,s:I,s:f}", "kernels", (json_int_t)c->tuned, "faster",
+                         (json_int_t)c->faster, "measured", (json_int_t)c->schedules_measured,
+                         "reused", (json_int_t)c->schedules_known, "left",
+                         (json_int_t)c->schedules_left, "seconds", c->tune_seconds)) == 0;
+}
+
 /* Which of the plan's kernels were not measured because the user gave their costs, and how many
  * costs were given at all. False if out of memory. */
 static bool add_given(const struct optimizer *optimizer, const struct plan *plan, json_t *evidence)
@@ -288,7 +301,8 @@ static json_t *make_evidence(const struct optimizer *optimizer, const struct pla
         c->measure_seconds, "place_seconds", c->place_seconds, "race_seconds", c->race_seconds,
         "failures", failures);
     if (evidence && add_search(optimizer, evidence) && add_rounds(optimizer, evidence) &&
-        add_placement(optimizer, evidence) && add_given(optimizer, plan, evidence))
+        add_placement(optimizer, evidence) && add_given(optimizer, plan, evidence) &&
+        add_tuning(optimizer, evidence))
         return evidence;
     json_decref(evidence);
     return NULL;

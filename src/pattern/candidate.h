@@ -31,6 +31,8 @@ struct cost {
     const char *implementation; /* what the library chose; "" */
     const char *reason;         /* COST_FAILED: why; "" */
     const char *giver;          /* the function or file that gave it; NULL: it was measured */
+    const char *schedule; /* that the kernel was compiled with (schedule.h); NULL: the backend's own
+                             choice */
 };
 
 struct candidate {

@@ -17,6 +17,7 @@ enum member_kind {
     MEMBER_BOOLEAN,
     MEMBER_LIST,
     MEMBER_LIST_OR_ABSENT,
+    MEMBER_TEXT_OR_ABSENT,
     MEMBER_OBJECT,
     MEMBER_INTEGER_OR_NULL,
     MEMBER_OBJECT_OR_NULL
@@ -82,7 +83,8 @@ struct member {
     ROW(STEP_OUTPUTS, "outputs", MEMBER_LIST)                                                      \
     ROW(STEP_COST, "cost_ns", MEMBER_NUMBER)                                                       \
     ROW(STEP_PATTERN, "pattern", MEMBER_TEXT)                                                      \
-    ROW(STEP_IMPLEMENTATION, "implementation", MEMBER_TEXT)
+    ROW(STEP_IMPLEMENTATION, "implementation", MEMBER_TEXT)                                        \
+    ROW(STEP_SCHEDULE, "schedule", MEMBER_TEXT_OR_ABSENT)
 
 #define PLAN_RESULT_TABLE(ROW)                                                                     \
     ROW(RESULT_NAME, "name", MEMBER_TEXT)                                                          \

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "pattern/schedule.h"
 #include "tensor/layout.h"
 
 struct reader {
@@ -25,6 +26,7 @@ static bool has_kind(const json_t *json, enum member_kind kind)
 {
     switch (kind) {
     case MEMBER_TEXT:
+    case MEMBER_TEXT_OR_ABSENT:
         return json_is_string(json);
     case MEMBER_INTEGER:
         return json_is_integer(json);
@@ -45,6 +47,11 @@ static bool has_kind(const json_t *json, enum member_kind kind)
     return false;
 }
 
+static bool may_be_absent(enum member_kind kind)
+{
+    return kind == MEMBER_LIST_OR_ABSENT || kind == MEMBER_TEXT_OR_ABSENT;
+}
+
 /* Takes an object apart: values[k] is that of members[k]. No other member may be there. */
 static bool take(struct reader *r, const json_t *json, const char *what, size_t index,
                  const struct member *members, json_t **values)
@@ -54,7 +61,7 @@ static bool take(struct reader *r, const json_t *json, const char *what, size_t 
     size_t count = 0, absent = 0;
     for (; members[count].name; count++) {
         values[count] = json_object_get(json, members[count].name);
-        if (!values[count] && members[count].kind == MEMBER_LIST_OR_ABSENT) {
+        if (!values[count] && may_be_absent(members[count].kind)) {
             absent++;
             continue;
         }
@@ -361,6 +368,22 @@ static bool find_backend(struct reader *r, const char *name, struct plan_step *s
     return WRONG(r, "'%s' is not in its list of backends", name);
 }
 
+/* json: NULL if the backend cuts the work as it likes. Whether it knows the schedule is asked when
+ * the kernel is compiled. */
+static bool read_schedule(struct reader *r, const json_t *json, struct plan_step *step,
+                          uint32_t index)
+{
+    const char *text = json_string_value(json);
+    if (!json)
+        return true;
+    if (!text || strlen(text) != json_string_length(json) || !schedule_is_text(text))
+        return WRONG(r, "the schedule of step %u is not 1 to %d printable characters", index,
+                     COLLAGE_SCHEDULE_BYTES - 1);
+    if (step->kind != PLAN_KERNEL)
+        return WRONG(r, "step %u has a schedule, but is no kernel", index);
+    return take_text(r, json, &step->schedule);
+}
+
 static bool read_step(struct reader *r, const json_t *json, uint32_t index)
 {
     json_t *values[STEP_MEMBER_COUNT];
@@ -381,7 +404,8 @@ static bool read_step(struct reader *r, const json_t *json, uint32_t index)
                         &step->input_count) &&
            take_indices(r, values[STEP_OUTPUTS], r->plan->tensor_count, "tensor", &step->outputs,
                         &step->output_count) &&
-           check_operators(r, values[STEP_OPERATORS], step, index);
+           check_operators(r, values[STEP_OPERATORS], step, index) &&
+           read_schedule(r, values[STEP_SCHEDULE], step, index);
 }
 
 /* Which steps have a cost that was given. It is for people: what is not right is passed over. */

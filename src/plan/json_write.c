@@ -111,8 +111,12 @@ static json_t *step_to_json(const struct plan *plan, const struct plan_step *ste
                          indices(step->outputs, step->output_count),
                          number(step->cost_ns),
                          json_text(step->pattern),
-                         json_text(step->implementation) };
-    return object(PLAN_STEP_MEMBERS, values);
+                         json_text(step->implementation),
+                         step->schedule ? json_text(step->schedule) : json_null() };
+    json_t *json = object(PLAN_STEP_MEMBERS, values);
+    if (json && !step->schedule) /* as if there were no such member */
+        json_object_del(json, PLAN_STEP_MEMBERS[STEP_SCHEDULE].name);
+    return json;
 }
 
 static json_t *backend_to_json(const struct plan_backend *backend)

@@ -41,6 +41,8 @@ struct plan_step {
     double cost_ns; /* predicted; 0 if not measured */
     bool given;     /* by the user, not measured: the evidence says so */
     const char *pattern, *implementation;
+    const char *schedule; /* KERNEL: how the backend cuts its work (pattern/schedule.h); NULL: as it
+                             likes */
 };
 
 struct plan_backend {

@@ -86,6 +86,11 @@ static void put_step(const struct explanation *e, uint32_t index, struct text *o
         report_put(out, step->implementation, 0);
     }
     text_string(out, "\n");
+    if (step->schedule) {
+        put_key(out, "schedule");
+        report_put(out, step->schedule, 0);
+        text_string(out, "\n");
+    }
     put_cost(e, index, out);
     if (e->steps[index] != GRAPH_NONE) {
         put_key(out, "layouts");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/subgraph.h"
+#include "pattern/schedule.h"
 #include "tensor/layout.h"
 
 /* A step on its way to a kernel; all in a temporary arena, gone when the kernel is there. */
@@ -79,6 +80,17 @@ static collage_status check_offered(struct unit *u)
                      u->variant.name);
 }
 
+/* A plan may come from anywhere: the backend must know the schedule for this very kernel. */
+static collage_status check_schedule(struct unit *u)
+{
+    if (!u->step->schedule || schedule_is_offered(u->entry->api, u->subgraph, &u->context->target,
+                                                  &u->variant, u->step->schedule))
+        return COLLAGE_OK;
+    return error_set(u->error, COLLAGE_ERROR_MISMATCH,
+                     "the backend does not know the schedule '%s' here: optimize the model again",
+                     u->step->schedule);
+}
+
 static collage_status check_supported(struct unit *u)
 {
     const collage_backend_api *api = u->entry->api;
@@ -90,7 +102,8 @@ static collage_status check_supported(struct unit *u)
         return error_set(u->error, COLLAGE_ERROR_MISMATCH,
                          "the backend does not take it here (%s): optimize the model again",
                          why.text);
-    return check_offered(u);
+    collage_status status = check_offered(u);
+    return status == COLLAGE_OK ? check_schedule(u) : status;
 }
 
 /* An output may lie in an input only where the kernel itself says so. */
@@ -118,7 +131,8 @@ static collage_status compile(struct unit *u, struct session *session, struct ru
     collage_compile_request request = { .struct_size = sizeof request,
                                         .subgraph = u->subgraph,
                                         .variant = &u->variant,
-                                        .target = &u->context->target };
+                                        .target = &u->context->target,
+                                        .schedule = u->step->schedule };
     if (u->context->plan->standalone) {
         request.flags = COLLAGE_COMPILE_STANDALONE;
         request.model_path = u->context->graph->path;

@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "graph/subgraph.h"
+#include "pattern/schedule.h"
 
 /* ---- pieces ---- */
 
@@ -140,9 +141,10 @@ bool protocol_read_candidate(const json_t *json, struct arena *arena,
 
 json_t *protocol_conditions(const struct sample_conditions *conditions)
 {
-    return json_pack("{s:I, s:f, s:f}", "working_set_bytes",
+    return json_pack("{s:I, s:f, s:f, s:s*}", "working_set_bytes",
                      (json_int_t)conditions->working_set_bytes, "limit_seconds",
-                     conditions->limit_seconds, "tolerance", conditions->tolerance);
+                     conditions->limit_seconds, "tolerance", conditions->tolerance, "schedule",
+                     conditions->schedule);
 }
 
 bool protocol_read_conditions(const json_t *json, struct sample_conditions *out)
@@ -151,9 +153,11 @@ bool protocol_read_conditions(const json_t *json, struct sample_conditions *out)
     *out = (struct sample_conditions){
         .working_set_bytes = bytes > 0 ? (uint64_t)bytes : 0,
         .limit_seconds = json_number_value(json_object_get(json, "limit_seconds")),
-        .tolerance = json_number_value(json_object_get(json, "tolerance"))
+        .tolerance = json_number_value(json_object_get(json, "tolerance")),
+        .schedule = json_string_value(json_object_get(json, "schedule"))
     };
-    return json_is_object(json) && out->limit_seconds >= 0 && out->tolerance >= 0;
+    return json_is_object(json) && out->limit_seconds >= 0 && out->tolerance >= 0 &&
+           (!out->schedule || schedule_is_text(out->schedule));
 }
 
 /* ---- costs ---- */

@@ -202,8 +202,8 @@ static void block(const struct attention_block *b)
     w.sums = w.values + ATTENTION_KEYS * columns;
     w.tops = w.sums + ATTENTION_QUERIES * columns;
     w.totals = w.tops + ATTENTION_QUERIES;
-    for (w.key = 0; w.key < b->keys; w.key += ATTENTION_KEYS) {
-        w.key_count = b->keys - w.key < ATTENTION_KEYS ? b->keys - w.key : ATTENTION_KEYS;
+    for (w.key = 0; w.key < b->keys; w.key += b->tile) {
+        w.key_count = b->keys - w.key < b->tile ? b->keys - w.key : b->tile;
         if (b->causal && w.key > b->first + b->queries - 1)
             break;
         take_keys(&w);

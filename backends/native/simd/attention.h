@@ -41,6 +41,7 @@ struct attention_block {
     int64_t k_key, k_size; /* one of them is 1 */
     int64_t v_row;
     int64_t queries, keys, size, value_size;
+    int64_t tile;  /* keys of a tile, at most ATTENTION_KEYS */
     int64_t first; /* the position of the first query, for `causal` */
     bool causal;
     bool none_is_zero; /* a query that sees no key gives 0; else NaN */

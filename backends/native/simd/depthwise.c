@@ -133,7 +133,7 @@ static row_function *choose(const struct window_plan *plan)
         { { row_7_1_7, row_7_1_8 }, { row_7_2_7, row_7_2_8 } },
     };
     int64_t k = plan->window.kernel_width, s = plan->window.stride_width;
-    if ((k != 3 && k != 5 && k != 7) || s > 2)
+    if (!depthwise_has_blocks(&plan->window))
         return row_any;
     return rows[(k - 3) / 2][s - 1][plan->block == 7 ? 0 : 1];
 }

@@ -11,6 +11,13 @@ struct depthwise_kernels {
     window_rows *rows;
 };
 
+/* Are there kernels with blocks of pixels to choose from? */
+static inline bool depthwise_has_blocks(const struct window *window)
+{
+    const int64_t k = window->kernel_width;
+    return (k == 3 || k == 5 || k == 7) && window->stride_width <= 2;
+}
+
 ISA_DECLARE(depthwise_kernels, depthwise_kernels);
 
 #endif

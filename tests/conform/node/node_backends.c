@@ -130,7 +130,8 @@ static collage_status run_variants(struct suite *suite, const struct part *part,
          k++) {
         const struct conform_trial trial = { name,     suite->backend, part->subgraph,
                                              &variant, &suite->target, inputs,
-                                             outputs,  slack,          suite->reasons };
+                                             outputs,  slack,          suite->reasons,
+                                             NULL };
         unsigned before = suite->counts.failed;
         conform_run(&trial, &suite->counts);
         if (suite->counts.failed > before)

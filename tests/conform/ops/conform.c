@@ -205,8 +205,9 @@ static bool run_all(struct bench *bench)
 
 static void report(const struct conform_trial *t, const char *result, const char *detail)
 {
-    printf("%-12s %-28s %-22s %-13s %s\n", t->backend->name, t->name, t->variant->name, result,
-           detail);
+    const char *schedule = t->schedule ? t->schedule : "";
+    printf("%-12s %-28s %-22s %s%s%-13s %s\n", t->backend->name, t->name, t->variant->name,
+           schedule, *schedule ? " " : "", result, detail);
 }
 
 void conform_run(const struct conform_trial *trial, struct conform_counts *counts)
@@ -217,7 +218,8 @@ void conform_run(const struct conform_trial *trial, struct conform_counts *count
     collage_compile_request request = { .struct_size = sizeof request,
                                         .subgraph = trial->subgraph,
                                         .variant = trial->variant,
-                                        .target = trial->target };
+                                        .target = trial->target,
+                                        .schedule = trial->schedule };
     if (!bench || trial->subgraph->input_count > MAX_PORTS) {
         counts->failed++;
         report(trial, "FAILED", "out of memory or too many inputs");

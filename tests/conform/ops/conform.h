@@ -16,7 +16,8 @@ struct conform_counts {
     unsigned failed;
 };
 
-/* A variant of a sub-graph on a backend. inputs and outputs: the reference's tensors, row-major. */
+/* A variant of a sub-graph on a backend, with one schedule. inputs and outputs: the reference's
+ * tensors, row-major. */
 struct conform_trial {
     const char *name; /* of the case */
     const struct backend_entry *backend;
@@ -27,6 +28,7 @@ struct conform_trial {
     const struct tensor *outputs;
     const double *slack; /* of each output (reference/slack.h); NULL: none */
     bool verbose;
+    const char *schedule; /* NULL: as the backend likes */
 };
 
 /* Compiles, runs and checks; counts, and prints a line for each failure. */

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PORTS = 40, MAX_BACKENDS = 16, MAX_VARIANTS = 32, THREADS = 2 };
+enum { MAX_PORTS = 40, MAX_BACKENDS = 16, MAX_VARIANTS = 32, MAX_SCHEDULES = 64, THREADS = 2 };
 
 static const struct floor_row {
     const char *backend;
@@ -147,8 +147,16 @@ static void run_variants(struct suite *suite, const struct part *part, uint32_t 
     for (size_t k = 0; next_variant(suite, entry, part->subgraph, k, &variant); k++) {
         struct conform_trial trial = { part->name, entry,          part->subgraph,
                                        &variant,   &suite->target, inputs,
-                                       outputs,    slack,          suite->options.verbose };
+                                       outputs,    slack,          suite->options.verbose,
+                                       NULL };
         conform_run(&trial, counts);
+        collage_schedule schedule = { .struct_size = sizeof schedule };
+        trial.schedule = schedule.text;
+        for (size_t s = 0;
+             s < MAX_SCHEDULES && entry->api->schedule &&
+             entry->api->schedule(part->subgraph, &suite->target, &variant, s, &schedule);
+             s++)
+            conform_run(&trial, counts);
     }
     for (uint32_t n = 0; n < part->count && counts->passed > before; n++)
         coverage_add(&suite->coverage[backend], part->made->graph->nodes[part->first + n].op, true);
@@ -234,7 +242,8 @@ static void run_reorder(struct suite *suite, const struct reorder_case *reorder,
     const struct backend_entry *entry = &suite->registry->entries[backend];
     struct conform_trial trial = { name,     entry,          subgraph,
                                    &variant, &suite->target, &tensor,
-                                   &tensor,  NULL,           suite->options.verbose };
+                                   &tensor,  NULL,           suite->options.verbose,
+                                   NULL };
     conform_run(&trial, &suite->counts[backend]);
     arena_destroy(arena);
 }

@@ -403,7 +403,7 @@ static void test_cold_weights(void **state)
 static void test_long_kernel_has_no_twin(void **state)
 {
     fake.fault = SLOW;
-    const struct sample_conditions cold = { 64 << 20, 0.01, 1e-5 }; /* the limit is below one run */
+    const struct sample_conditions cold = { 64 << 20, 0.01, 1e-5, NULL }; /* below one run */
     struct cost cost = sample(*state, candidate(*state, 1, MUL), &cold);
     assert_int_equal(fake.compiled, 1);
     assert_true(cost.sample_count >= 3);

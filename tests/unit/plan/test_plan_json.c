@@ -390,6 +390,45 @@ static void model_is_found_from_the_plan(void **state)
     sample_teardown(&s);
 }
 
+/* "schedule" may be left out; else it is a short text of a kernel, and survives a round trip. */
+static void schedules_are_read_strictly(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct plan *plan;
+    struct error error = { 0 };
+    sample_setup(&s);
+    json_t *json = fresh(&s);
+    json_t *step = json_array_get(json_object_get(json, "steps"), 1);
+    assert_string_equal(json_string_value(json_object_get(step, "kind")), "kernel");
+    assert_null(json_object_get(step, "schedule"));
+    json_object_set_new(step, "schedule", json_string("tiles=8 parallel=rows"));
+    if (plan_from_json(json, s.graph, &plan, &error) != COLLAGE_OK)
+        fail_msg("%s", error.text);
+    json_decref(json);
+    assert_string_equal(plan->steps[1].schedule, "tiles=8 parallel=rows");
+    assert_null(plan->steps[2].schedule);
+    OK(plan_to_json(plan, s.graph, &json, NULL));
+    step = json_array_get(json_object_get(json, "steps"), 1);
+    assert_string_equal(json_string_value(json_object_get(step, "schedule")),
+                        "tiles=8 parallel=rows");
+    json_decref(json);
+    plan_destroy(plan);
+    char longest[COLLAGE_SCHEDULE_BYTES + 1];
+    memset(longest, 'x', sizeof longest);
+    longest[COLLAGE_SCHEDULE_BYTES] = '\0';
+    const char *const bad[] = { "", " a", "a\n", "a\x1b[31m", "\xc3\xa4", longest };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        reject(&s, with(&s, "steps", 1, "schedule", json_string(bad[k])), COLLAGE_ERROR_FORMAT,
+               "the schedule of step 1 is not 1 to 95 printable characters");
+    reject(&s, with(&s, "steps", 1, "schedule", json_stringn("a\0b", 3)), COLLAGE_ERROR_FORMAT,
+           "the schedule of step 1");
+    reject(&s, with(&s, "steps", 1, "schedule", json_null()), COLLAGE_ERROR_FORMAT, "wrong type");
+    reject(&s, with(&s, "steps", 0, "schedule", json_string("a")), COLLAGE_ERROR_FORMAT,
+           "step 0 has a schedule, but is no kernel");
+    sample_teardown(&s);
+}
+
 static void out_of_memory_is_an_error(void **state)
 {
     (void)state;
@@ -417,6 +456,7 @@ int main(void)
         cmocka_unit_test(round_trip),
         cmocka_unit_test(messages),
         cmocka_unit_test(objects_are_read_strictly),
+        cmocka_unit_test(schedules_are_read_strictly),
         cmocka_unit_test(files_that_are_no_plans),
         cmocka_unit_test(mutated_texts),
         cmocka_unit_test(mutated_members),

@@ -295,6 +295,9 @@ static void strict_replay(void **state)
     r.plan->steps[1].variant = "a name that is longer than any variant's can be";
     refuse(&r, COLLAGE_ERROR_FORMAT, "too long");
     refusal_setup(&r);
+    r.plan->steps[1].schedule = "tiles=3";
+    refuse(&r, COLLAGE_ERROR_MISMATCH, "the backend does not know the schedule 'tiles=3' here");
+    refusal_setup(&r);
     r.f.entries[0].problem = "libfoo.so is broken";
     refuse(&r, COLLAGE_ERROR_BACKEND, "libfoo.so is broken");
 }
