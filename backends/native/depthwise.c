@@ -4,34 +4,29 @@
 
 #include "family.h"
 
+static bool read(struct window *window, struct epilogue *epilogue, const collage_subgraph *subgraph,
+                 const collage_target *target, collage_message *why)
+{
+    (void)target;
+    if (!window_read(window, epilogue, subgraph, why))
+        return false;
+    if (window->group > 1 && window->group == window->channels_in &&
+        window->group == window->channels_out)
+        return true;
+    fail(why, COLLAGE_ERROR_UNSUPPORTED, "it is not depthwise");
+    return false;
+}
+
 static bool takes(const collage_subgraph *subgraph, const collage_target *target,
                   collage_message *why)
 {
-    (void)target;
-    struct window window;
-    struct epilogue epilogue;
-    if (!window_read(&window, &epilogue, subgraph, why))
-        return false;
-    if (window.group != window.channels_in || window.group != window.channels_out ||
-        window.group == 1) {
-        fail(why, COLLAGE_ERROR_UNSUPPORTED, "it is not depthwise");
-        return false;
-    }
-    return true;
+    return window_takes(read, subgraph, target, why);
 }
 
 static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
                     collage_variant *out)
 {
-    if (index > 0)
-        return false;
-    struct window window;
-    struct epilogue epilogue;
-    if (!window_read(&window, &epilogue, subgraph, NULL))
-        return false;
-    snprintf(out->name, sizeof out->name, "depthwise");
-    window_blocked(out, &window, &epilogue, subgraph, target, true);
-    return true;
+    return window_variant(read, "depthwise", true, subgraph, target, index, out);
 }
 
 /* [blocks][kernel_height][kernel_width][lanes] */
@@ -54,12 +49,11 @@ enum { BLOCK };
 static void space(const collage_subgraph *subgraph, const collage_target *target,
                   const char *variant_name, int32_t threads, struct schedule_space *out)
 {
-    (void)target;
     (void)variant_name;
     (void)threads;
     struct window window;
     struct epilogue epilogue;
-    if (!window_read(&window, &epilogue, subgraph, NULL))
+    if (!read(&window, &epilogue, subgraph, target, NULL))
         return;
     struct schedule_axis *axis = schedule_add_axis(out, "block", NULL);
     int64_t own = window_choose_block(window.width_out, choices);

@@ -7,8 +7,9 @@
 enum { CHANNELS_MAX = 4, CHANNELS_OUT_MIN = 8 };
 
 static bool read(struct window *window, struct epilogue *epilogue, const collage_subgraph *subgraph,
-                 collage_message *why)
+                 const collage_target *target, collage_message *why)
 {
+    (void)target;
     if (!window_read(window, epilogue, subgraph, why))
         return false;
     if (window->group == 1 && window->channels_in <= CHANNELS_MAX &&
@@ -21,22 +22,13 @@ static bool read(struct window *window, struct epilogue *epilogue, const collage
 static bool takes(const collage_subgraph *subgraph, const collage_target *target,
                   collage_message *why)
 {
-    struct window window;
-    struct epilogue epilogue;
-    (void)target;
-    return read(&window, &epilogue, subgraph, why);
+    return window_takes(read, subgraph, target, why);
 }
 
 static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
                     collage_variant *out)
 {
-    struct window window;
-    struct epilogue epilogue;
-    if (index > 0 || !read(&window, &epilogue, subgraph, NULL))
-        return false;
-    snprintf(out->name, sizeof out->name, "first");
-    window_blocked(out, &window, &epilogue, subgraph, target, false);
-    return true;
+    return window_variant(read, "first", false, subgraph, target, index, out);
 }
 
 /* [units][kernel_height][channels][kernel_width][vectors][lanes] */

@@ -36,21 +36,13 @@ static bool read(struct window *window, struct epilogue *epilogue, const collage
 static bool takes(const collage_subgraph *subgraph, const collage_target *target,
                   collage_message *why)
 {
-    struct window window;
-    struct epilogue epilogue;
-    return read(&window, &epilogue, subgraph, target, why);
+    return window_takes(read, subgraph, target, why);
 }
 
 static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
                     collage_variant *out)
 {
-    struct window window;
-    struct epilogue epilogue;
-    if (index > 0 || !read(&window, &epilogue, subgraph, target, NULL))
-        return false;
-    snprintf(out->name, sizeof out->name, "grouped");
-    window_blocked(out, &window, &epilogue, subgraph, target, true);
-    return true;
+    return window_variant(read, "grouped", true, subgraph, target, index, out);
 }
 
 /* [blocks][kernel_height][channels of a group][kernel_width][lanes] */

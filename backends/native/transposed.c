@@ -7,8 +7,9 @@
 enum { CHANNELS_MIN = 8 };
 
 static bool read(struct window *window, struct epilogue *epilogue, const collage_subgraph *subgraph,
-                 collage_message *why)
+                 const collage_target *target, collage_message *why)
 {
+    (void)target;
     if (!window_read_transposed(window, epilogue, subgraph, why))
         return false;
     if (window->channels_in >= CHANNELS_MIN && window->channels_out >= CHANNELS_MIN &&
@@ -22,22 +23,13 @@ static bool read(struct window *window, struct epilogue *epilogue, const collage
 static bool takes(const collage_subgraph *subgraph, const collage_target *target,
                   collage_message *why)
 {
-    struct window window;
-    struct epilogue epilogue;
-    (void)target;
-    return read(&window, &epilogue, subgraph, why);
+    return window_takes(read, subgraph, target, why);
 }
 
 static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
                     collage_variant *out)
 {
-    struct window window;
-    struct epilogue epilogue;
-    if (index > 0 || !read(&window, &epilogue, subgraph, NULL))
-        return false;
-    snprintf(out->name, sizeof out->name, "transposed");
-    window_blocked(out, &window, &epilogue, subgraph, target, true);
-    return true;
+    return window_variant(read, "transposed", true, subgraph, target, index, out);
 }
 
 /* As simd/transposed.h says; the constant is [input channels][output channels][y][x]. */
@@ -97,11 +89,10 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
     char form[64];
     snprintf(form, sizeof form, "transposed %lldx%lld", (long long)window->stride_height,
              (long long)window->stride_width);
-    status = window_finish(kernel, request, pack, form, message);
     plan->units = (plan->blocks_out + TRANSPOSED_VECTORS - 1) / TRANSPOSED_VECTORS *
                   window->stride_height * window->stride_width *
                   ((pixels + plan->block - 1) / plan->block);
-    return status;
+    return window_finish(kernel, request, pack, form, message);
 }
 
 extern const struct family transposed_family;

@@ -187,9 +187,10 @@ bool window_read_transposed(struct window *window, struct epilogue *epilogue,
            epilogue_takes(epilogue, subgraph, 1, window->made, 1, window->bias, why);
 }
 
-void window_blocked(collage_variant *out, const struct window *window,
-                    const struct epilogue *epilogue, const collage_subgraph *subgraph,
-                    const collage_target *target, bool input)
+/* Blocked: the output, the epilogue's tensors and, if `input`, the Conv's input. */
+static void set_layouts(collage_variant *out, const struct window *window,
+                        const struct epilogue *epilogue, const collage_subgraph *subgraph,
+                        const collage_target *target, bool input)
 {
     const char *tag = isa_lanes(isa_of(target)) == 16 ? "aBcd16b" : "aBcd8b";
     uint32_t tensors = epilogue_tensor_inputs(epilogue);
@@ -200,6 +201,27 @@ void window_blocked(collage_variant *out, const struct window *window,
             snprintf(out->inputs[k].tag, sizeof out->inputs[k].tag, "%s", tag);
     }
     snprintf(out->outputs[0].tag, sizeof out->outputs[0].tag, "%s", tag);
+}
+
+bool window_takes(window_reader *read, const collage_subgraph *subgraph,
+                  const collage_target *target, collage_message *why)
+{
+    struct window window;
+    struct epilogue epilogue;
+    return read(&window, &epilogue, subgraph, target, why);
+}
+
+bool window_variant(window_reader *read, const char *name, bool input,
+                    const collage_subgraph *subgraph, const collage_target *target, size_t index,
+                    collage_variant *out)
+{
+    struct window window;
+    struct epilogue epilogue;
+    if (index > 0 || !read(&window, &epilogue, subgraph, target, NULL))
+        return false;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    set_layouts(out, &window, &epilogue, subgraph, target, input);
+    return true;
 }
 
 void window_describe(collage_kernel *kernel, const char *name)
@@ -262,7 +284,8 @@ collage_status window_finish(collage_kernel *kernel, const collage_compile_reque
     struct window_plan *plan = kernel->state;
     const struct window *window = &plan->window;
     int64_t groups_of_blocks = (plan->blocks_out + plan->unit_blocks - 1) / plan->unit_blocks;
-    plan->units = window->batch * groups_of_blocks * window->height_out;
+    if (plan->units == 0)
+        plan->units = window->batch * groups_of_blocks * window->height_out;
     plan->unit_weights = plan->row_weights * window->kernel_height;
     plan->scratch_floats = (plan->scratch_floats + 15) / 16 * 16;
     char name[96];

@@ -30,6 +30,19 @@ bool window_read(struct window *window, struct epilogue *epilogue, const collage
 bool window_read_transposed(struct window *window, struct epilogue *epilogue,
                             const collage_subgraph *subgraph, collage_message *why);
 
+/* How a family reads what it takes: as window_read, and refuses what is not for it. */
+typedef bool window_reader(struct window *window, struct epilogue *epilogue,
+                           const collage_subgraph *subgraph, const collage_target *target,
+                           collage_message *why);
+
+/* struct family's `takes` and `variant` of a family with one variant, named like it. `input`: the
+ * Conv's input is blocked, too. */
+bool window_takes(window_reader *read, const collage_subgraph *subgraph,
+                  const collage_target *target, collage_message *why);
+bool window_variant(window_reader *read, const char *name, bool input,
+                    const collage_subgraph *subgraph, const collage_target *target, size_t index,
+                    collage_variant *out);
+
 struct window_plan;
 
 /* Makes the rows of the units from begin up to end. `scratch` is this thread's. */
@@ -41,7 +54,7 @@ struct window_plan {
     struct window window;
     window_rows *rows;
     int64_t lanes;
-    int64_t units;          /* of work */
+    int64_t units;          /* of work; 0 before window_finish: a row of blocks each */
     int64_t blocks_out;     /* whole blocks of channels of the output, the last one padded */
     int64_t unit_blocks;    /* blocks of the output that a unit has */
     int64_t block;          /* pixels at a time in a row */
@@ -59,16 +72,11 @@ struct window_plan {
     struct epilogue rest;
 };
 
-/* Blocked: the output, the epilogue's tensors and, if `input`, the Conv's input. */
-void window_blocked(collage_variant *out, const struct window *window,
-                    const struct epilogue *epilogue, const collage_subgraph *subgraph,
-                    const collage_target *target, bool input);
-
 /* kernel->implementation: "NAME 3x3 s1 avx512". */
 void window_describe(collage_kernel *kernel, const char *name);
 
 /* kernel->state becomes a plan with all but the numbers that are the family's to choose
- * (rows, unit_blocks, block, row_weights, scratch_floats). */
+ * (rows, units, unit_blocks, block, row_weights, scratch_floats). */
 collage_status window_compile(collage_kernel *kernel, const collage_compile_request *request,
                               collage_message *message);
 /* Then: packs the weights with pack(to, from, plan), and counts units and scratch. `form` as in

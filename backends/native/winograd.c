@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * winograd.c: the family of 3x3 convolutions, grouped ones too, by Winograd's minimal filtering,
- * F(2x2), F(4x4) and F(6x6), and of 3x3x3 ones that do so over the two inner axes
- * (docs/native-winograd.md).
+ * F(2x2) and F(4x4), and of 3x3x3 ones that do so over the two inner axes.
  */
 #include "winograd.h"
 

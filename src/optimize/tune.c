@@ -111,10 +111,11 @@ static double hope_of(const struct worth *worth, const struct candidate *candida
     return price - (1 - hoped_share) * candidate->cost.cost_ns;
 }
 
+/* Not what the user gave a cost of: that is not measured, and must not get into the store. */
 static bool can_be_tuned(const struct optimizer *optimizer, const struct candidate *candidate)
 {
     const struct registry *registry = optimizer->settings.registry;
-    return !candidate->view && candidate->cost.state == COST_MEASURED &&
+    return !candidate->view && candidate->cost.state == COST_MEASURED && !candidate->cost.giver &&
            registry->entries[candidate->backend].api->schedule &&
            optimizer->enabled[candidate->backend] &&
            (!optimizer->pins || pins_allow(optimizer->pins, candidate));

@@ -110,3 +110,12 @@ npy x.npy '<f4' '(1, 3, 32, 32)' 12288
 run run hostile.plan.json --input input=x.npy
 holds "an unknown schedule is refused" [ "$status" != 0 ]
 holds "in a line" grep -q "does not know the schedule 'wait=1' here" "$work/err"
+
+# A kernel whose cost the user gave is not tuned: it is not measured, and nothing of it is stored.
+printf 'collage_given_costs 1\nscheduled Relu 0.5us\n' >given.costs
+"$collage" costs export before.costs >"$work/out"
+optimize --tune --costs given.costs -o given.plan.json
+holds "its given cost counts" grep -q '"cost_ns": *500' given.plan.json
+holds "it is not tuned" [ "$(evidence given.plan.json kernels)" = 0 ]
+"$collage" costs export after.costs >"$work/out"
+holds "the store has nothing of it" cmp -s before.costs after.costs

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * winograd.h: the kernels of Winograd convolutions F(m x m, 3 x 3): transforms of tiles, and the
- * products between them (docs/native-winograd.md). Tiles are counted over batch, rows and columns;
+ * products between them. Tiles are counted over batch, rows and columns;
  * a tile has (m + 2)^2 elements. Tensors are in blocked layouts of LANES channels.
  */
 #ifndef NATIVE_SIMD_WINOGRAD_H
