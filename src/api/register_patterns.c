@@ -20,8 +20,8 @@ collage_status collage_patterns_add(collage_context *context, const char *path,
     collage_status status = registration_take(context, how, &own, error);
     if (status == COLLAGE_OK)
         status = registration_path(path, true, &absolute, error);
-    if (status ==
-        COLLAGE_OK) /* what is not kept is for this run, which will warn when it reads it */
+    /* What is not kept is for this run, which will warn when it reads it. */
+    if (status == COLLAGE_OK)
         status = own.keep ? pattern_files_load_given(context, &path, 1, &files, error)
                           : pattern_file_load(path, &file, error);
     if (status == COLLAGE_OK)
