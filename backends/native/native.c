@@ -28,10 +28,19 @@ static const collage_pattern patterns[] = {
     { "attention",
       "(MatMul|Transpose|Mul) MatMul*1 (Mul|Div|Add|Where)*3 Softmax MatMul Transpose*1" },
     { "attention operator", "Attention" },
+    { "lookup", "Gather Add*3" },
+    { "rotary", "RotaryEmbedding" },
     { "rows", ROWS " " ELEMENTWISE "*3" },
     { "scores", "(Add|Mul|Div|Where|Sub) (Add|Mul|Div|Where|Sub)*2 (Softmax|LogSoftmax)" },
     { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
 };
+
+/* Sums of lookups, of which a chain sees only one. */
+static const char pattern_text[] =
+    "collage_patterns 1\n"
+    "pattern two_lookups { y = Add(Gather(a, i), Gather(b, j)) }\n"
+    "pattern two_lookups_and_more { y = Add(Add(Gather(a, i), Gather(b, j)), c) }\n"
+    "pattern three_lookups { y = Add(Add(Gather(a, i), Gather(b, j)), Gather(c, k)) }\n";
 
 /* The same as oneDNN's plugin asks for: both use libgomp's threads. */
 static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
@@ -237,7 +246,8 @@ static collage_status run(collage_kernel *kernel, collage_stream *stream, const 
                           void *const *outputs, void *scratch, collage_message *message)
 {
     (void)stream;
-    (void)message;
+    if (kernel->family->check && !kernel->family->check(kernel, inputs, message))
+        return COLLAGE_ERROR_ARGUMENT;
     kernel->family->run(kernel, inputs, outputs, scratch);
     return COLLAGE_OK;
 }
@@ -252,6 +262,7 @@ static const collage_backend_api api = {
     .thread_flags = COLLAGE_THREADS_OBEYED | COLLAGE_THREADS_QUIET,
     .patterns = patterns,
     .pattern_count = sizeof patterns / sizeof patterns[0],
+    .pattern_text = pattern_text,
     .supports = supports,
     .variant = variant,
     .open = open_backend,
