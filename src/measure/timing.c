@@ -24,6 +24,7 @@ static const double sample_ns = 4000;   /* at least: 100 times what reading the 
 static const double aim = 0.02;         /* the interval lies within this of the median */
 static const double slow = 20;          /* limits that one run may take, and be sampled */
 static const double second_chance = 20; /* times as long may a first run be, for another one */
+static const double beaten = 3;         /* times as long as what is known: not sampled */
 static const double patience = 30;      /* limits until fewer than the least are enough */
 /* From here on waking threads and fetching inputs is lost in the time of a run: no twin is run
  * before it. */
@@ -190,19 +191,29 @@ static collage_status warm_up(struct timing *timing, struct error *error)
     return status;
 }
 
-/* A kernel whose run takes many limits is not sampled: *run_ns is its cost. Since a first run may
- * also be slow because something is initialised or the machine is busy, it gets a second chance,
- * unless that would take too long. */
-static collage_status is_too_slow(struct trial *trial, double limit_ns, double *run_ns,
-                                  bool *too_slow, struct error *error)
+/* From how many nanoseconds on a run is not sampled: many limits, or so long and so much more than
+ * what is known that no choice will be the kernel. */
+static double longest_ns(const struct sample_conditions *conditions)
 {
-    *too_slow = *run_ns > slow * limit_ns;
-    if (!*too_slow || *run_ns > second_chance * slow * limit_ns)
+    double by_limit = slow * conditions->limit_seconds * 1e9;
+    return conditions->known_ns > 0 ? fmin(by_limit, fmax(long_ns, beaten * conditions->known_ns))
+                                    : by_limit;
+}
+
+/* A kernel whose run takes too long is not sampled: *run_ns is its cost. Since a first run may also
+ * be slow because something is initialised or the machine is busy, it gets a second chance, unless
+ * that would take too long. */
+static collage_status is_too_slow(struct trial *trial, const struct sample_conditions *conditions,
+                                  double *run_ns, bool *too_slow, struct error *error)
+{
+    const double longest = longest_ns(conditions);
+    *too_slow = *run_ns > longest;
+    if (!*too_slow || *run_ns > second_chance * longest)
         return COLLAGE_OK;
     uint64_t start = clock_ns();
     collage_status status = trial_run(trial, TRIAL_FIRST, error);
     *run_ns = fmin(*run_ns, (double)(clock_ns() - start));
-    *too_slow = *run_ns > slow * limit_ns;
+    *too_slow = *run_ns > longest;
     return status;
 }
 
@@ -211,7 +222,7 @@ collage_status timing_sample(struct trial *trial, const struct sample_conditions
 {
     double limit_ns = conditions->limit_seconds * 1e9;
     bool too_slow;
-    collage_status status = is_too_slow(trial, limit_ns, &first_ns, &too_slow, error);
+    collage_status status = is_too_slow(trial, conditions, &first_ns, &too_slow, error);
     if (status != COLLAGE_OK)
         return status;
     if (too_slow) {

@@ -6,6 +6,7 @@
 
 #include "graph/subgraph.h"
 #include "optimize/key_table.h"
+#include "optimize/singles.h"
 #include "optimize/tune.h"
 #include "pattern/schedule.h"
 
@@ -86,6 +87,7 @@ static collage_status measure_one(struct optimizer *optimizer, candidate_id id,
     struct candidate *candidate = &optimizer->set->items[id];
     struct sample_conditions conditions = optimizer->conditions;
     conditions.schedule = schedule;
+    conditions.known_ns = singles_known_ns(optimizer->set, candidate);
     if (candidate->backend == REGISTRY_REFERENCE)
         conditions.limit_seconds /= 5;
     else if (is_whole(optimizer, candidate))
