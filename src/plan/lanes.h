@@ -46,4 +46,26 @@ bool plan_order_is_over(const uint32_t *after_first, const uint32_t *before_seco
 /* How many threads a step of a lane has. */
 int32_t plan_lane_threads(const struct plan *plan);
 
+/* What a step runs in a lane: it reads and writes the same, in the same layouts. */
+struct lane_kernel {
+    const char *backend, *version; /* NULL for a copy */
+    const char *variant, *implementation;
+    const char *schedule; /* NULL: as the backend likes */
+    double cost_ns;
+    bool given;
+    uint32_t inplace_count; /* as collage_kernel_info */
+    uint32_t inplace[8];
+};
+
+/*
+ * Another plan with these steps side by side; memory is planned anew. order: a permutation of the
+ * steps that can be executed; lane: of each step of `plan`, below `lanes` or PLAN_WIDE; kernels: of
+ * each step of `plan`, for those of a lane. Outputs lie in inputs only where no lane must wait for
+ * that.
+ */
+collage_status plan_with_lanes(const struct plan *plan, const struct graph *graph, uint32_t lanes,
+                               const uint32_t *order, const uint32_t *lane,
+                               const struct lane_kernel *kernels, struct plan **out,
+                               struct error *error);
+
 #endif

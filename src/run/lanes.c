@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -254,4 +255,66 @@ void lanes_stop(struct session *session)
     for (uint32_t l = 1; l < session->lane_count; l++)
         if (session->lanes[l].has_thread)
             pthread_join(session->lanes[l].thread, NULL);
+}
+
+/* ---- what it costs ---- */
+
+struct echo {
+    struct lane_signal there, back;
+    uint32_t turns;
+    bool asleep;
+};
+
+static void *echo_main(void *argument)
+{
+    struct echo *echo = argument;
+    for (uint32_t k = 1; k <= echo->turns; k++) {
+        signal_wait(&echo->there, k, echo->asleep);
+        signal_post(&echo->back, k);
+    }
+    return NULL;
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* The lower decile (others may have the cores meanwhile) of half the way there and back, if the
+ * other side spins, of the whole way if not; each time it is left alone for so long before. */
+static collage_status measure_echo(bool asleep, uint64_t alone_ns, double *ns, struct error *error)
+{
+    enum { TURNS = 200 };
+    struct echo echo = { .turns = TURNS, .asleep = asleep };
+    double times[TURNS];
+    pthread_t thread;
+    const int failed = pthread_create(&thread, NULL, echo_main, &echo);
+    if (failed != 0)
+        return error_set(error, COLLAGE_ERROR_MEMORY, "no thread can be started for a lane: %s",
+                         strerror(failed));
+    for (uint32_t k = 1; k <= TURNS; k++) {
+        uint64_t start = clock_ns();
+        while (clock_ns() - start < alone_ns)
+            pause_core();
+        start = clock_ns();
+        signal_post(&echo.there, k);
+        signal_wait(&echo.back, k, false);
+        times[k - 1] = (double)(clock_ns() - start) / (asleep ? 1 : 2);
+    }
+    pthread_join(thread, NULL);
+    qsort(times, TURNS, sizeof *times, compare_times);
+    *ns = times[TURNS / 10];
+    return COLLAGE_OK;
+}
+
+collage_status lanes_measure(double *hand_over_ns, double *wake_ns, struct error *error)
+{
+    enum { SHORT_NS = 500, LONG_NS = 100000 };
+    double whole = 0;
+    collage_status status = measure_echo(false, SHORT_NS, hand_over_ns, error);
+    if (status == COLLAGE_OK)
+        status = measure_echo(true, LONG_NS, &whole, error);
+    *wake_ns = whole > *hand_over_ns ? whole - *hand_over_ns : 0;
+    return status;
 }
