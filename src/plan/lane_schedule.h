@@ -31,7 +31,7 @@ collage_status lane_schedule_find(const struct plan *plan, uint32_t lanes,
                                   const struct lane_costs *costs, struct arena *arena,
                                   struct lane_schedule *out, struct error *error);
 
-/* How long a plan with lanes takes if its steps take so long. */
+/* How long a plan takes if its steps take so long: their sum, unless it has lanes. */
 collage_status lane_schedule_time(const struct plan *plan, const double *step_ns, double *ns,
                                   struct error *error);
 
