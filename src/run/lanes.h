@@ -52,7 +52,7 @@ void lanes_stop(struct session *session);
 /* One run of all steps; pointers are set. */
 collage_status lanes_run(struct session *session, struct error *error);
 
-/* Measures, in some milliseconds, what it takes on this machine until another lane goes on: one
+/* Measures, in a fifth of a second, what it takes on this machine until another lane goes on: one
  * that spins, and how much longer one that sleeps. */
 collage_status lanes_measure(double *hand_over_ns, double *wake_ns, struct error *error);
 
