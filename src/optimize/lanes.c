@@ -159,6 +159,7 @@ static collage_status try_backend(struct laner *l, uint32_t index, const struct 
     return status;
 }
 
+/* What is pinned stays with its library. */
 static collage_status find_kernel(struct laner *l, uint32_t index, bool measure,
                                   struct error *error)
 {
@@ -171,7 +172,8 @@ static collage_status find_kernel(struct laner *l, uint32_t index, bool measure,
         plan_step_region(l->plan, step, set->graph, &set->uses, l->arena, &region, error);
     for (uint32_t b = 0; b < registry->count && status == COLLAGE_OK; b++) {
         const bool op_level = may_run_in_lanes(&l->narrow, b) && b != REGISTRY_REFERENCE &&
-                              registry->entries[b].api->kind == COLLAGE_OP_LEVEL;
+                              registry->entries[b].api->kind == COLLAGE_OP_LEVEL &&
+                              !l->optimizer->pins;
         if (op_level || (b == own && may_run_in_lanes(&l->narrow, b)))
             status = try_backend(l, index, &region, b, measure, error);
     }
