@@ -93,7 +93,7 @@ static bool kernel_allows(const struct plan *plan, const struct plan_step *step,
                           const struct lane_kernel *kernel)
 {
     const uint32_t shares = plan->tensors[step->outputs[output]].shares;
-    for (uint32_t k = 0; k < kernel->inplace_count && k < 4; k++)
+    for (size_t k = 0; k < kernel->inplace_count && k < 4; k++)
         if (kernel->inplace[2 * k] == output && kernel->inplace[2 * k + 1] < step->input_count &&
             step->inputs[kernel->inplace[2 * k + 1]] == shares)
             return true;
