@@ -44,6 +44,13 @@ for backend in reference onednn native onnxruntime openvino; do
     holds "$backend: each run gives the same" cmp first.txt second.txt
 done
 
+# Its heads make a plan with lanes take part in the race, whoever wins it.
+good "^[* ] mix in 2 lanes  *[0-9.]*  *[0-9.]* " optimize tiny_transformer.onnx -t2 -b reference --budget 30 --race 1 \
+    -q -o raced.plan.json
+good "^Right:" verify raced.plan.json
+good "1 thread" optimize tiny_transformer.onnx -t1 -b reference --budget 30 --race 1 -q -o raced.plan.json
+holds "one thread has no lanes" sh -c '! grep -q lanes "$1"' - "$work/out"
+
 good "predicted" run reference.lanes.json --profile
 good "steps run side by side, in 2 lanes of 1 thread each" show reference.lanes.json
 good " lane 1\$" show reference.lanes.json
