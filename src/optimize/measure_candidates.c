@@ -261,7 +261,7 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
             optimizer->counts.unmeasured++;
             return COLLAGE_OK;
         }
-        status = candidate_cost_measure(optimizer, job->id, &cost, error);
+        status = candidate_cost_measure(optimizer, job->id, true, &cost, error);
         if (status != COLLAGE_OK)
             return status;
     }

@@ -215,8 +215,25 @@ static void test_beaten_kernel_is_not_sampled(void **state)
     cost = sample(f, (candidate_id)(f->set->count - 1), &known);
     assert_true(cost.sample_count >= 3);
     fake.fault = NO_FAULT;
-    known.known_ns = 1; /* short kernels are sampled in no time, and their first runs say little */
+    known.known_ns = 1; /* first runs of short kernels say little; three samples say enough */
     cost = sample(f, (candidate_id)(f->set->count - 1), &known);
+    assert_int_equal(cost.sample_count, 3);
+}
+
+/* Three samples are enough for it where each takes a while. */
+static void test_first_look(void **state)
+{
+    struct fixture *f = *state;
+    candidate_id id = candidate(f, 1, MUL);
+    struct sample_conditions look = { .working_set_bytes = 64 << 20, /* read before each sample */
+                                      .limit_seconds = 0.015,
+                                      .tolerance = 1e-5,
+                                      .quick = true };
+    struct cost cost = sample(f, id, &look);
+    assert_int_equal(cost.state, COST_MEASURED);
+    assert_true(cost.sample_count >= 3 && cost.sample_count < 5);
+    look.quick = false;
+    cost = sample(f, id, &look);
     assert_true(cost.sample_count >= 5);
 }
 
@@ -364,6 +381,7 @@ int main(void)
         CASE(test_long_kernel_has_no_twin),
         CASE(test_slow_kernel_is_not_sampled),
         CASE(test_beaten_kernel_is_not_sampled),
+        CASE(test_first_look),
         CASE(test_slow_first_run_is_forgiven),
         CASE(test_faults),
         CASE(test_library_that_does_not_open),
