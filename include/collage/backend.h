@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #define COLLAGE_ABI_MAJOR 2u
-#define COLLAGE_ABI_MINOR 2u
+#define COLLAGE_ABI_MINOR 3u
 
 /* One line that says what is wrong, written by whoever returns a failure. */
 typedef struct collage_message {
@@ -298,7 +298,11 @@ typedef enum collage_backend_kind {
 enum {
     COLLAGE_THREADS_OBEYED = 1u << 0, /* uses exactly target.threads, the calling thread included */
     COLLAGE_THREADS_NONE = 1u << 1,   /* runs in the calling thread only */
-    COLLAGE_THREADS_QUIET = 1u << 2   /* no thread spins after a run, given `environment` */
+    COLLAGE_THREADS_QUIET = 1u << 2,  /* no thread spins after a run, given `environment` */
+    /* Since ABI 2.3: kernels may run at the same time, each in a thread of its own, which need not
+     * be the one that compiled it, on as many threads as it was compiled for (OBEYED) or one
+     * (NONE). Compiling and destroying still come one at a time, with no kernel running. */
+    COLLAGE_THREADS_CONCURRENT = 1u << 3
 };
 
 typedef struct collage_backend_api {

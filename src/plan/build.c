@@ -114,6 +114,7 @@ static struct plan_step *add_step(struct builder *b, enum plan_step_kind kind, c
     struct plan_step *step = &b->steps[b->step_count].step;
     *step = (struct plan_step){ .kind = kind,
                                 .backend = GRAPH_NONE,
+                                .lane = PLAN_WIDE,
                                 .input_count = inputs,
                                 .output_count = outputs,
                                 .variant = "",

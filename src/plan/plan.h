@@ -30,6 +30,8 @@ struct plan_tensor {
     uint64_t bytes, offset; /* offset in the activation arena: PLAN_ARENA, shares == NONE */
 };
 
+#define PLAN_WIDE UINT32_MAX /* no lane: all threads */
+
 struct plan_step {
     enum plan_step_kind kind;
     uint32_t backend; /* index into plan->backends; GRAPH_NONE for a copy */
@@ -43,6 +45,7 @@ struct plan_step {
     const char *pattern, *implementation;
     const char *schedule; /* KERNEL: how the backend cuts its work (pattern/schedule.h); NULL: as it
                              likes */
+    uint32_t lane;        /* below plan->lanes, or PLAN_WIDE; of no meaning without lanes */
 };
 
 struct plan_backend {
@@ -81,6 +84,7 @@ struct plan {
     uint32_t tensor_count;
     struct plan_step *steps;
     uint32_t step_count;
+    uint32_t lanes; /* how many steps may run side by side (lanes.h); 0: none do */
     uint64_t arena_bytes;
     double predicted_ns;
     double bound_ns; /* no placement costs less at the measured costs; 0: not known */
@@ -101,7 +105,8 @@ collage_status plan_build(const struct place_problem *problem, const struct plac
                           const char *device, struct plan **out, struct error *error);
 void plan_destroy(struct plan *plan);
 
-/* Liveness and offsets: tensors that live at the same time do not overlap; 64-byte aligned. */
+/* Liveness and offsets: tensors that live or may live at the same time do not overlap; 64-byte
+ * aligned. */
 collage_status plan_memory(struct plan *plan, const struct graph *graph, struct error *error);
 
 /* Invariants: every node once, every tensor made before it is used, layouts parse, shares are

@@ -4,7 +4,7 @@
  * granted: first ids and sizes, then who writes what, then the run is gone through step by step to
  * see that each read finds what it should, and at last that no two live pieces of memory overlap.
  */
-#include "plan/plan.h"
+#include "plan/lanes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,11 +17,12 @@ struct checker {
     const struct graph *graph;
     struct arena *arena;
     struct graph_uses uses;
-    uint32_t *writers;      /* step of each tensor, GRAPH_NONE */
-    uint32_t *covered;      /* how often each node is run or shown as a view, copies left aside */
-    bool *copied;           /* some step runs the node, perhaps for itself only */
-    uint32_t *current;      /* at each root: the tensor whose contents lie there, GRAPH_NONE */
-    uint32_t *first, *last; /* at each root: steps between which it lives */
+    uint32_t *writers; /* step of each tensor, GRAPH_NONE */
+    uint32_t *covered; /* how often each node is run or shown as a view, copies left aside */
+    bool *copied;      /* some step runs the node, perhaps for itself only */
+    uint32_t *current; /* at each root: the tensor whose contents lie there, GRAPH_NONE */
+    struct plan_order order;
+    uint32_t *before, *after; /* at each root: when it lives (plan_order_lives) */
     struct error *error;
 };
 
@@ -260,13 +261,6 @@ static bool check_cover(struct checker *c)
 
 /* ---- the run ---- */
 
-static void live_at(struct checker *c, uint32_t root, uint32_t step)
-{
-    if (c->first[root] == GRAPH_NONE)
-        c->first[root] = step;
-    c->last[root] = step;
-}
-
 /* Goes through the run: what each step reads must have been written and not yet be overwritten. */
 static bool check_run(struct checker *c)
 {
@@ -275,7 +269,6 @@ static bool check_run(struct checker *c)
         bool there =
             plan->tensors[t].place == PLAN_INPUT || plan->tensors[t].place == PLAN_CONSTANT;
         c->current[t] = there ? t : GRAPH_NONE;
-        c->first[t] = GRAPH_NONE;
     }
     for (uint32_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
@@ -284,12 +277,10 @@ static bool check_run(struct checker *c)
             if (c->current[root] != plan_tensor_owner(plan, c->writers, step->inputs[k]))
                 return WRONG(c, "step %u reads '%s' before it is written or after it is gone", s,
                              c->graph->values[plan->tensors[step->inputs[k]].value].name);
-            live_at(c, root, s);
         }
         for (uint32_t k = 0; k < step->output_count; k++) {
             uint32_t root = plan_tensor_root(plan, step->outputs[k]);
             c->current[root] = step->outputs[k];
-            live_at(c, root, s);
         }
     }
     return true;
@@ -300,18 +291,25 @@ static bool check_run(struct checker *c)
 static bool overlap(const struct checker *c, uint32_t a, uint32_t b)
 {
     const struct plan_tensor *ta = &c->plan->tensors[a], *tb = &c->plan->tensors[b];
-    return c->first[a] <= c->last[b] && c->first[b] <= c->last[a] &&
+    const uint32_t lanes = c->order.lanes;
+    const uint32_t *after_a = c->after + (size_t)a * lanes, *after_b = c->after + (size_t)b * lanes;
+    return !plan_order_is_over(after_a, c->before + (size_t)b * lanes, lanes) &&
+           !plan_order_is_over(after_b, c->before + (size_t)a * lanes, lanes) &&
            ta->offset < tb->offset + tb->bytes && tb->offset < ta->offset + ta->bytes;
 }
 
 static bool check_memory(struct checker *c)
 {
     const struct plan *plan = c->plan;
+    const size_t cells = (size_t)plan->tensor_count * c->order.lanes;
     uint32_t *live = arena_array(c->arena, plan->tensor_count, sizeof *live);
-    if (!live) {
+    c->before = arena_array(c->arena, cells, sizeof *c->before);
+    c->after = arena_array(c->arena, cells, sizeof *c->after);
+    if (!live || !c->before || !c->after) {
         error_memory(c->error);
         return false;
     }
+    plan_order_lives(plan, &c->order, c->before, c->after);
     uint32_t count = 0;
     for (uint32_t t = 0; t < plan->tensor_count; t++) {
         const struct plan_tensor *tensor = &plan->tensors[t];
@@ -325,6 +323,20 @@ static bool check_memory(struct checker *c)
                 return WRONG(c, "tensors %u and %u overlap", live[k], t);
         live[count++] = t;
     }
+    return true;
+}
+
+static bool check_lanes(struct checker *c)
+{
+    const struct plan *plan = c->plan;
+    if (plan->lanes == 0)
+        return true;
+    if (plan->standalone || plan->lanes == 1 || plan->lanes > PLAN_MOST_LANES ||
+        (int64_t)plan->lanes > plan->threads)
+        return WRONG(c, "%u lanes of %d threads", plan->lanes, plan->threads);
+    for (uint32_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].lane != PLAN_WIDE && plan->steps[s].lane >= plan->lanes)
+            return WRONG(c, "step %u is of lane %u, which does not exist", s, plan->steps[s].lane);
     return true;
 }
 
@@ -347,7 +359,9 @@ static bool check_all(struct checker *c)
     if (plan->standalone && (plan->step_count != 1 || plan->steps[0].kind != PLAN_KERNEL ||
                              plan->steps[0].node_count != c->graph->node_count))
         return WRONG(c, "%u steps, but one library should run the whole model", plan->step_count);
-    return check_cover(c) && check_outputs(c) && check_run(c) && check_memory(c);
+    if (!check_lanes(c) || !check_cover(c) || !check_outputs(c) || !check_run(c))
+        return false;
+    return plan_order_create(plan, &c->order, c->error) == COLLAGE_OK && check_memory(c);
 }
 
 collage_status plan_verify(const struct plan *plan, const struct graph *graph, struct error *error)
@@ -357,15 +371,14 @@ collage_status plan_verify(const struct plan *plan, const struct graph *graph, s
     if (c.arena && graph_uses_build(graph, &c.uses, &own) == COLLAGE_OK) {
         c.writers = arena_array(c.arena, plan->tensor_count, sizeof *c.writers);
         c.current = arena_array(c.arena, plan->tensor_count, sizeof *c.current);
-        c.first = arena_array(c.arena, plan->tensor_count, sizeof *c.first);
-        c.last = arena_array(c.arena, plan->tensor_count, sizeof *c.last);
         c.covered = arena_array(c.arena, graph->node_count, sizeof *c.covered);
         c.copied = arena_array(c.arena, graph->node_count, sizeof *c.copied);
     }
-    if (!c.writers || !c.current || !c.first || !c.last || !c.covered || !c.copied)
+    if (!c.writers || !c.current || !c.covered || !c.copied)
         error_memory(&own);
     else
         check_all(&c);
+    plan_order_free(&c.order);
     graph_uses_free(&c.uses);
     arena_destroy(c.arena);
     return own.status == COLLAGE_OK ? COLLAGE_OK : error_set(error, own.status, "%s", own.text);
