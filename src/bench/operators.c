@@ -170,6 +170,8 @@ static collage_status prepare(struct job *job, struct error *error)
     status = worker_create(&setup, &job->worker, error);
     if (status == COLLAGE_OK)
         status = candidate_set_create(graph, settings->registry, &job->target, &job->set, error);
+    if (status == COLLAGE_OK)
+        job->set->strict = settings->options->precision == COLLAGE_PRECISION_STRICT;
     return status;
 }
 
@@ -221,7 +223,9 @@ static collage_status add_refusal(struct job *job, uint32_t backend, struct erro
     struct bench_row *row = add_row(job, backend);
     if (!row)
         return error_memory(error);
-    row->refusal = arena_string(job->set->arena, taken ? "a view: nothing is computed" : why.text);
+    const char *reason = job->set->strict ? "a view, or all its variants are not strict"
+                                          : "a view: nothing is computed";
+    row->refusal = arena_string(job->set->arena, taken ? reason : why.text);
     return row->refusal ? COLLAGE_OK : error_memory(error);
 }
 
@@ -238,7 +242,8 @@ static collage_status measure(struct job *job, candidate_id id, struct error *er
     const struct sample_conditions conditions = { .working_set_bytes =
                                                       touched_bytes(job->made.graph),
                                                   .limit_seconds = limit_seconds,
-                                                  .tolerance = TENSOR_KERNEL_TOLERANCE };
+                                                  .tolerance = TENSOR_KERNEL_TOLERANCE,
+                                                  .strict = job->set->strict };
     collage_status status = check_interrupt(job, error);
     if (status != COLLAGE_OK)
         return status;

@@ -8,12 +8,15 @@
 #define COLLAGE_MEASURE_SAMPLE_H
 
 #include "pattern/candidate.h"
+#include "reference/bound.h"
 #include "reference/oracle.h"
 
 struct sample_conditions {
     uint64_t working_set_bytes; /* what the rest of the network touches between two runs */
     double limit_seconds;       /* for timing, after compiling */
     double tolerance;           /* relative to the largest value of each output */
+    bool strict;                /* each element within the bound of direct summation, too */
+    struct bounds *bounds;      /* strict: of the oracle; who samples makes them */
     const char *schedule; /* of a candidate: to compile it with; NULL: the backend's own choice */
 };
 

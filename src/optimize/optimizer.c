@@ -98,7 +98,8 @@ static void set_conditions(struct optimizer *optimizer)
     optimizer->working_set_log2 = log2;
     optimizer->conditions = (struct sample_conditions){ .working_set_bytes = 1ull << log2,
                                                         .limit_seconds = 0.06,
-                                                        .tolerance = TENSOR_KERNEL_TOLERANCE };
+                                                        .tolerance = TENSOR_KERNEL_TOLERANCE,
+                                                        .strict = optimizer->settings.strict };
 }
 
 struct worker_setup optimizer_worker_setup(const struct optimizer *optimizer)
@@ -242,6 +243,7 @@ collage_status optimizer_make_candidates(struct optimizer *optimizer, struct err
     optimizer->set->files = optimizer->settings.pattern_files;
     optimizer->set->file_count = optimizer->settings.pattern_file_count;
     optimizer->set->recompute = optimizer->settings.recompute;
+    optimizer->set->strict = optimizer->settings.strict;
     optimizer->set->device = optimizer->device.name;
     optimizer->set->fingerprint = optimizer->device.fingerprint;
     return candidate_set_enumerate(optimizer->set, optimizer->enabled, error);

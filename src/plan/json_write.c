@@ -213,6 +213,7 @@ collage_status plan_to_json(const struct plan *plan, const struct graph *graph, 
                          json_text(plan->collage_version),
                          model_to_json(plan),
                          json_integer(plan->threads),
+                         json_string(PLAN_STRICT),
                          json_text(plan->device),
                          json_text(plan->device_name),
                          number(plan->predicted_ns),
@@ -230,6 +231,8 @@ collage_status plan_to_json(const struct plan *plan, const struct graph *graph, 
         json_decref(json);
         return error_memory(error);
     }
+    if (!plan->strict)
+        json_object_del(json, PLAN_MEMBERS[PLAN_PRECISION].name);
     if (plan->object_count == 0) /* the usual case: as if there were no such member */
         json_object_del(json, PLAN_MEMBERS[PLAN_OBJECTS].name);
     *out = json;

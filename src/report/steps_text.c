@@ -256,6 +256,8 @@ collage_status report_placement_text(const struct graph *graph, const struct pla
         return status;
     put_search(plan, out);
     put_early_end(plan, out);
+    if (plan->strict)
+        text_string(out, "  precision: strict\n");
     text_format(out, "  activations: %.1f MiB; ", (double)plan->arena_bytes / (1 << 20));
     report_bound_text(plan, out);
     text_string(out, "\n\n");

@@ -141,10 +141,10 @@ bool protocol_read_candidate(const json_t *json, struct arena *arena,
 
 json_t *protocol_conditions(const struct sample_conditions *conditions)
 {
-    return json_pack("{s:I, s:f, s:f, s:s*}", "working_set_bytes",
+    return json_pack("{s:I, s:f, s:f, s:b, s:s*}", "working_set_bytes",
                      (json_int_t)conditions->working_set_bytes, "limit_seconds",
-                     conditions->limit_seconds, "tolerance", conditions->tolerance, "schedule",
-                     conditions->schedule);
+                     conditions->limit_seconds, "tolerance", conditions->tolerance, "strict",
+                     (int)conditions->strict, "schedule", conditions->schedule);
 }
 
 bool protocol_read_conditions(const json_t *json, struct sample_conditions *out)
@@ -154,6 +154,7 @@ bool protocol_read_conditions(const json_t *json, struct sample_conditions *out)
         .working_set_bytes = bytes > 0 ? (uint64_t)bytes : 0,
         .limit_seconds = json_number_value(json_object_get(json, "limit_seconds")),
         .tolerance = json_number_value(json_object_get(json, "tolerance")),
+        .strict = json_is_true(json_object_get(json, "strict")),
         .schedule = json_string_value(json_object_get(json, "schedule"))
     };
     return json_is_object(json) && out->limit_seconds >= 0 && out->tolerance >= 0 &&
