@@ -96,10 +96,13 @@ static void set_conditions(struct optimizer *optimizer)
 {
     uint32_t log2 = optimizer_working_set_log2(optimizer->settings.graph);
     optimizer->working_set_log2 = log2;
-    optimizer->conditions = (struct sample_conditions){ .working_set_bytes = 1ull << log2,
-                                                        .limit_seconds = 0.06,
-                                                        .tolerance = TENSOR_KERNEL_TOLERANCE,
-                                                        .strict = optimizer->settings.strict };
+    optimizer->conditions =
+        (struct sample_conditions){ .working_set_bytes = 1ull << log2,
+                                    .level_2_bytes = optimizer->device.l2_bytes,
+                                    .last_level_bytes = optimizer->device.last_level_cache_bytes,
+                                    .limit_seconds = 0.06,
+                                    .tolerance = TENSOR_KERNEL_TOLERANCE,
+                                    .strict = optimizer->settings.strict };
 }
 
 struct worker_setup optimizer_worker_setup(const struct optimizer *optimizer)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples the kernels of a backend of this test, which can be told to do things wrong. */
-#include "unit/measure/fake.h"
+#include "unit/measure/sample_fixture.h"
 
 /* ---- a graph: x -> Relu -> y -> Mul(w) -> z ---- */
 
@@ -177,8 +177,8 @@ static void test_long_kernel_has_no_twin(void **state)
 {
     fake.fault = SLOW;
     const struct sample_conditions cold = { .working_set_bytes = 64 << 20,
-                                            .limit_seconds = 0.01,
-                                            .tolerance = 1e-5 }; /* below one run */
+                                            .limit_seconds = 0.01, /* below one run */
+                                            .tolerance = 1e-5 };
     struct cost cost = sample(*state, candidate(*state, 1, MUL), &cold);
     assert_int_equal(fake.compiled, 1);
     assert_true(cost.sample_count >= 3);
@@ -218,6 +218,45 @@ static void test_slow_kernel_is_not_sampled(void **state)
     cost = sample(f, (candidate_id)(f->set->count - 1), &short_limit);
     assert_int_equal(cost.sample_count, 1);
     assert_int_equal(fake.runs, 1);
+}
+
+/* What takes three times as long as a known way to do the same will not be chosen. */
+static void test_beaten_kernel_is_not_sampled(void **state)
+{
+    struct fixture *f = *state;
+    fake.fault = SLOW; /* 30 ms */
+    struct sample_conditions known = conditions;
+    known.limit_seconds = 1;
+    known.known_ns = 9e6;
+    struct cost cost = sample(f, candidate(f, 1, RELU), &known);
+    assert_int_equal(cost.state, COST_MEASURED);
+    assert_int_equal(cost.sample_count, 1);
+    assert_int_equal(fake.runs, 2);
+    assert_true(cost.cost_ns >= 30e6);
+    known.known_ns = 20e6; /* near enough to look closer */
+    cost = sample(f, (candidate_id)(f->set->count - 1), &known);
+    assert_true(cost.sample_count >= 3);
+    fake.fault = NO_FAULT;
+    known.known_ns = 1; /* first runs of short kernels say little; three samples say enough */
+    cost = sample(f, (candidate_id)(f->set->count - 1), &known);
+    assert_int_equal(cost.sample_count, 3);
+}
+
+/* Three samples are enough for it where each takes a while. */
+static void test_first_look(void **state)
+{
+    struct fixture *f = *state;
+    candidate_id id = candidate(f, 1, MUL);
+    struct sample_conditions look = { .working_set_bytes = 64 << 20, /* read before each sample */
+                                      .limit_seconds = 0.015,
+                                      .tolerance = 1e-5,
+                                      .quick = true };
+    struct cost cost = sample(f, id, &look);
+    assert_int_equal(cost.state, COST_MEASURED);
+    assert_true(cost.sample_count >= 3 && cost.sample_count < 5);
+    look.quick = false;
+    cost = sample(f, id, &look);
+    assert_true(cost.sample_count >= 5);
 }
 
 static void test_slow_first_run_is_forgiven(void **state)
@@ -364,6 +403,8 @@ int main(void)
         CASE(test_strict),
         CASE(test_long_kernel_has_no_twin),
         CASE(test_slow_kernel_is_not_sampled),
+        CASE(test_beaten_kernel_is_not_sampled),
+        CASE(test_first_look),
         CASE(test_slow_first_run_is_forgiven),
         CASE(test_faults),
         CASE(test_library_that_does_not_open),

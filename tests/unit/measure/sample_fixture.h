@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake.h: a backend of Relu, Mul by a constant and Identity that can be told to do things wrong. */
-#ifndef COLLAGE_TESTS_MEASURE_FAKE_H
-#define COLLAGE_TESTS_MEASURE_FAKE_H
+/* sample_fixture.h: a backend for tests of sampling, which can be told to do things wrong. */
+#ifndef COLLAGE_TESTS_MEASURE_SAMPLE_FIXTURE_H
+#define COLLAGE_TESTS_MEASURE_SAMPLE_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +17,8 @@
 
 #include "measure/sample.h"
 #include "tensor/layout.h"
+
+/* ---- the backend: Relu, Mul by a constant, Identity ---- */
 
 enum fault {
     NO_FAULT,
