@@ -39,6 +39,8 @@ struct collage_kernel {
 struct family {
     const char *name; /* of the variants, too: "winograd" has winograd, winograd_f2, ... */
 
+    bool indirect; /* its variants are COLLAGE_VARIANT_INDIRECT */
+
     /* Can it run this sub-graph? If not, `why` (may be NULL) says so in words. Sees hostile
      * sub-graphs: any convex one. */
     bool (*takes)(const collage_subgraph *subgraph, const collage_target *target,

@@ -88,6 +88,9 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
         for (size_t k = 0; family_variant(families[f], subgraph, target, k, out); k++) {
             if (wanted-- > 0)
                 continue;
+            if (families[f]->indirect &&
+                out->struct_size > offsetof(collage_variant, flags)) /* else an older host's */
+                out->flags = COLLAGE_VARIANT_INDIRECT;
             if (index % offered == 1)
                 strncat(out->name, single, sizeof out->name - strlen(out->name) - 1);
             return true;

@@ -202,6 +202,14 @@ static bool check_layouts(const struct graph *graph, const value_id *values, uin
     return true;
 }
 
+static bool holds_sums(const struct attempt *attempt)
+{
+    for (uint32_t k = 0; k < attempt->region.node_count; k++)
+        if (attempt->set->graph->nodes[attempt->region.nodes[k]].op->flags & OP_SUMS)
+            return true;
+    return false;
+}
+
 static bool candidate_key(const struct attempt *attempt, struct hash content,
                           const collage_variant *variant, struct hash *out)
 {
@@ -216,6 +224,8 @@ static bool candidate_key(const struct attempt *attempt, struct hash content,
         hash_string(state, variant->inputs[k].tag);
     for (uint32_t k = 0; k < attempt->region.output_count; k++)
         hash_string(state, variant->outputs[k].tag);
+    if (attempt->set->strict && holds_sums(attempt))
+        hash_string(state, "strict");
     *out = hash_end(state);
     return true;
 }
@@ -280,6 +290,7 @@ static collage_status add_variants(struct attempt *attempt)
     if (hash_is_empty(content)) /* what it gives out of memory; all kernels would share a cost */
         return error_memory(attempt->error);
     for (size_t index = 0; index < (api->variant ? MAX_VARIANTS : 1); index++) {
+        variant.flags = 0;
         memset(variant.name, 0, sizeof variant.name);
         memset(variant.inputs, 0, inputs * sizeof(collage_layout));
         memset(variant.outputs, 0, outputs * sizeof(collage_layout));
@@ -290,6 +301,8 @@ static collage_status add_variants(struct attempt *attempt)
             !check_layouts(graph, region->inputs, region->input_count, variant.inputs) ||
             !check_layouts(graph, region->outputs, region->output_count, variant.outputs))
             continue; /* malformed: not usable */
+        if (attempt->set->strict && (variant.flags & COLLAGE_VARIANT_INDIRECT))
+            continue;
         collage_status status = add_variant(attempt, content, index, &variant);
         if (status)
             return status;

@@ -69,6 +69,9 @@ struct candidate_set {
     /* Offer cheap nodes to each of several users that could compute them for itself (copies.c): set
      * before candidate_set_enumerate. */
     bool recompute;
+    /* Leave out variants that are not within the bound of direct summation; keys of what holds sums
+     * are then others: their kernels are checked more strictly. Set before the first candidate. */
+    bool strict;
     /* The machine, for entries that are for some machines only; as the files; NULL: not known. */
     const char *device, *fingerprint;
 };

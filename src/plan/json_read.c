@@ -322,6 +322,10 @@ static bool read_header(struct reader *r, const json_t *json, json_t **values)
     if (threads < 1 || threads > MOST_THREADS)
         return WRONG(r, "%" JSON_INTEGER_FORMAT " threads", threads);
     plan->threads = (int32_t)threads;
+    const char *precision = json_string_value(values[PLAN_PRECISION]);
+    if (precision && strcmp(precision, PLAN_STRICT) != 0)
+        return WRONG(r, "its precision is neither strict nor left out");
+    plan->strict = precision != NULL;
     plan->predicted_ns = json_number_value(values[PLAN_PREDICTED]);
     plan->optimal = json_boolean_value(values[PLAN_OPTIMAL]);
     plan->bound_ns = json_number_value(values[PLAN_BOUND]);

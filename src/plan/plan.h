@@ -76,6 +76,7 @@ struct plan {
     collage_shape *shapes;  /* that bound the model */
     size_t shape_count;
     int32_t threads;
+    bool strict; /* made of kernels within the bound of direct summation only */
     const char *device, *device_name; /* fingerprint; for people */
     const char *collage_version;
     struct plan_backend *backends;
