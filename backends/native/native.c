@@ -28,6 +28,8 @@ static const collage_pattern patterns[] = {
     { "attention",
       "(MatMul|Transpose|Mul) MatMul*1 (Mul|Div|Add|Where)*3 Softmax MatMul Transpose*1" },
     { "attention operator", "Attention" },
+    { "moves", "(Concat|Split|Slice|Pad|Transpose|Resize)" },
+    { "pool", "(MaxPool|AveragePool|GlobalMaxPool|GlobalAveragePool)" },
     { "rows", ROWS " " ELEMENTWISE "*3" },
     { "scores", "(Add|Mul|Div|Where|Sub) (Add|Mul|Div|Where|Sub)*2 (Softmax|LogSoftmax)" },
     { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
