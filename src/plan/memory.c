@@ -92,9 +92,21 @@ static uint64_t place_pieces(struct piece *pieces, uint32_t count, uint32_t *pla
     return total;
 }
 
+/* Those that share memory: shares come before them. */
+static void place_sharers(struct plan *plan, const struct graph *graph, uint32_t *writers)
+{
+    bool part;
+    plan_tensor_writers(plan, writers);
+    for (uint32_t t = 0; t < plan->tensor_count; t++) {
+        struct plan_tensor *tensor = &plan->tensors[t];
+        if (tensor->shares != GRAPH_NONE && tensor->place == PLAN_ARENA)
+            tensor->offset = plan->tensors[tensor->shares].offset +
+                             plan_share_offset(plan, graph, writers, t, &part);
+    }
+}
+
 collage_status plan_memory(struct plan *plan, const struct graph *graph, struct error *error)
 {
-    (void)graph; /* sizes are in the tensors */
     struct piece *pieces = memory_alloc(plan->tensor_count * sizeof *pieces);
     uint32_t *placed = memory_alloc(plan->tensor_count * sizeof *placed);
     if (!pieces || !placed) {
@@ -115,6 +127,7 @@ collage_status plan_memory(struct plan *plan, const struct graph *graph, struct 
     plan->arena_bytes = place_pieces(pieces, count, placed);
     for (uint32_t k = 0; k < count; k++)
         plan->tensors[pieces[k].tensor].offset = pieces[k].offset;
+    place_sharers(plan, graph, placed); /* as long as the tensors */
     memory_free(pieces);
     memory_free(placed);
     return COLLAGE_OK;
