@@ -30,6 +30,8 @@ static const collage_pattern patterns[] = {
     { "attention operator", "Attention" },
     { "lookup", "Gather Add*3" },
     { "rotary", "RotaryEmbedding" },
+    { "moves", "(Concat|Split|Slice|Pad|Transpose|Resize)" },
+    { "pool", "(MaxPool|AveragePool|GlobalMaxPool|GlobalAveragePool)" },
     { "rows", ROWS " " ELEMENTWISE "*3" },
     { "scores", "(Add|Mul|Div|Where|Sub) (Add|Mul|Div|Where|Sub)*2 (Softmax|LogSoftmax)" },
     { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },

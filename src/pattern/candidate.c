@@ -429,7 +429,8 @@ collage_status candidate_set_add_copying(struct candidate_set *set, uint32_t bac
     return status;
 }
 
-collage_status candidate_set_add_view(struct candidate_set *set, node_id node, struct error *error)
+static collage_status add_view(struct candidate_set *set, node_id node,
+                               const collage_layout *layout, bool part, struct error *error)
 {
     struct region region;
     collage_status status =
@@ -442,16 +443,34 @@ collage_status candidate_set_add_view(struct candidate_set *set, node_id node, s
     candidate->backend = REGISTRY_REFERENCE;
     candidate->region = region;
     candidate->variant = "";
-    candidate->pattern = "view";
+    candidate->pattern = part ? "part" : "view";
     candidate->view = true;
+    candidate->part = part;
     candidate->cost.state = COST_MEASURED;
-    candidate->input_layouts = arena_array(set->arena, region.input_count, sizeof(collage_layout));
-    candidate->output_layouts =
-        arena_array(set->arena, region.output_count, sizeof(collage_layout));
-    if (!candidate->input_layouts || !candidate->output_layouts)
+    collage_layout *inputs = arena_array(set->arena, region.input_count, sizeof *inputs);
+    collage_layout *outputs = arena_array(set->arena, region.output_count, sizeof *outputs);
+    candidate->input_layouts = inputs;
+    candidate->output_layouts = outputs;
+    if (!inputs || !outputs)
         return error_memory(error);
+    for (uint32_t k = 0; k < region.input_count; k++)
+        inputs[k] = *layout;
+    for (uint32_t k = 0; k < region.output_count; k++)
+        outputs[k] = *layout;
     set->count++;
     return COLLAGE_OK;
+}
+
+collage_status candidate_set_add_view(struct candidate_set *set, node_id node, struct error *error)
+{
+    const collage_layout plain = layout_plain();
+    return add_view(set, node, &plain, false, error);
+}
+
+collage_status candidate_set_add_part(struct candidate_set *set, node_id node,
+                                      const collage_layout *layout, struct error *error)
+{
+    return add_view(set, node, layout, true, error);
 }
 
 collage_status candidate_subgraph(const struct candidate_set *set, candidate_id id,

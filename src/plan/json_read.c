@@ -380,7 +380,7 @@ static bool check_operators(struct reader *r, const json_t *list, const struct p
 static bool find_backend(struct reader *r, const char *name, struct plan_step *step)
 {
     step->backend = GRAPH_NONE;
-    if (step->kind == PLAN_COPY && name[0] == '\0')
+    if ((step->kind == PLAN_COPY || step->kind == PLAN_JOIN) && name[0] == '\0')
         return true;
     for (uint32_t k = 0; k < r->plan->backend_count; k++)
         if (strcmp(r->plan->backends[k].name, name) == 0) {
