@@ -33,6 +33,17 @@ static const collage_pattern patterns[] = {
     { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
 };
 
+/* Graphs of them that only one result leaves: what chains have no words for. */
+#define ALL                                                                                        \
+    "Abs, Neg, Sqrt, Reciprocal, Exp, Log, Relu, LeakyRelu, Sigmoid, Tanh, Swish, HardSwish, "     \
+    "HardSigmoid, Erf, Elu, Add, Sub, Mul, Div, Min, Max, PRelu, Where, Gelu, Clip, Pow\n"
+
+static const char pattern_text[] = "collage_patterns 1\n"
+                                   "rule cell {\n"
+                                   "  operators " ALL "  fuse " ELEMENTWISE " -> " ELEMENTWISE "\n"
+                                   "  whole 48\n"
+                                   "}\n";
+
 /* The same as oneDNN's plugin asks for: both use libgomp's threads. */
 static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
                                            "OMP_DYNAMIC=FALSE", NULL };
@@ -59,10 +70,15 @@ static bool supports(const collage_subgraph *subgraph, const collage_target *tar
     return false;
 }
 
-/* Layouts and name as the family gives them; false: it has fewer variants. */
+/* Layouts and name as the family gives them, nothing of those asked for before; false: it has fewer
+ * variants. */
 static bool family_variant(const struct family *family, const collage_subgraph *subgraph,
                            const collage_target *target, size_t index, collage_variant *out)
 {
+    memset(out->inputs, 0, subgraph->input_count * sizeof *out->inputs);
+    memset(out->outputs, 0, subgraph->output_count * sizeof *out->outputs);
+    if (out->struct_size > offsetof(collage_variant, flags))
+        out->flags = 0;
     if (family->variant)
         return family->variant(subgraph, target, index, out);
     snprintf(out->name, sizeof out->name, "%s", family->name);
@@ -160,6 +176,7 @@ static collage_status open_backend(const collage_host *host, const collage_targe
     *out = calloc(1, sizeof **out);
     if (!*out)
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
+    (*out)->host = host;
     pthread_mutex_init(&(*out)->weights.lock, NULL);
     if (!pool_open(&(*out)->pool) && target->threads > 1)
         host->log(host->context, COLLAGE_LOG_WARNING,
@@ -262,6 +279,7 @@ static const collage_backend_api api = {
     .run = run,
     .kernel_destroy = destroy,
     .schedule = schedule,
+    .pattern_text = pattern_text,
 };
 
 COLLAGE_BACKEND_EXPORT const collage_backend_api *collage_backend_entry(uint32_t host_major);

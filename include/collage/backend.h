@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #define COLLAGE_ABI_MAJOR 2u
-#define COLLAGE_ABI_MINOR 2u
+#define COLLAGE_ABI_MINOR 3u
 
 /* One line that says what is wrong, written by whoever returns a failure. */
 typedef struct collage_message {
@@ -206,7 +206,13 @@ typedef struct collage_variant {
     char name[32];
     collage_layout *inputs;
     collage_layout *outputs;
+    /* Since ABI 2.3; an older host's struct ends before it. 0 when the backend is asked. */
+    uint32_t flags;
 } collage_variant;
+
+enum {
+    COLLAGE_VARIANT_CODE = 1u << 0 /* compiling it asks the host for code (make_code) */
+};
 
 /*
  * Since ABI 2.2. How a kernel of one variant cuts its work: sizes of blocks and tiles, what the
@@ -271,6 +277,15 @@ typedef struct collage_host {
                                   uint64_t inline_limit, void **bytes, size_t *count,
                                   collage_message *message);
     void (*release)(void *context, void *bytes);
+    /* Since ABI 2.3; an older host's table ends before it. The shared object that the system's C
+     * compiler makes of a source (one file, GNU C17, standard headers only; options: what it is
+     * given beside -O3, such as "-mavx2", NULL-terminated). Made while optimising, and kept; what a
+     * plan's kernels asked for travels beside the plan (docs/plan-format.md), and is all that there
+     * is when it runs: the source must depend on nothing but the compile request. To be called in
+     * `compile` only. COLLAGE_ERROR_UNSUPPORTED: there is no compiler, or it does not do what it
+     * should: refuse the variant with this message. *bytes is freed with `release`. */
+    collage_status (*make_code)(void *context, const char *source, const char *const *options,
+                                void **bytes, size_t *count, collage_message *message);
 } collage_host;
 
 /* ---- devices (all optional; a backend without them runs on the host) ---- */

@@ -16,7 +16,7 @@
 
 struct bench_settings {
     struct registry *registry; /* described: versions and problems are known */
-    const char *plugin_directories, *worker_program;
+    const char *plugin_directories, *worker_program, *cache_directory;
     const collage_bench_operators_options *options;
     collage_log_fn log;
     collage_progress_fn progress;
