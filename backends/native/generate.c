@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "generate.h"
 
-#include "native_prelude.h"
+#include <native_prelude.h> /* made by CMake: cmake/embed.cmake */
 
 /* ---- what all sources begin with ---- */
 
