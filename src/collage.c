@@ -94,6 +94,7 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
         optimizer_race,
     };
     struct optimizer optimizer;
+    *out = NULL;
     collage_status status = optimizer_check_search(settings, error);
     if (status != COLLAGE_OK)
         return status;
@@ -104,6 +105,12 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
         status = run_steps(&optimizer, steps, sizeof steps / sizeof *steps, error);
     if (status == COLLAGE_OK)
         status = optimizer_take_winner(&optimizer, out, error);
+    if (status == COLLAGE_OK)
+        status = optimizer_add_code(&optimizer, *out, error);
+    if (status != COLLAGE_OK) {
+        plan_destroy(*out);
+        *out = NULL;
+    }
     optimizer_close(&optimizer);
     return status;
 }

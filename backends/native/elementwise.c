@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elementwise.c: the family of element-wise operators: any graph of them, in one pass. */
+/* elementwise.c: the family of element-wise operators: any graph of them, in one pass. A program is
+ * interpreted, or becomes generated code (generate.h): a variant each. */
+#include "code.h"
+#include "generate.h"
 #include "simd/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NODES = 16 };
+enum { MAX_NODES = 64 };
 
 enum layout { LAYOUT_PLAIN, LAYOUT_LAST, LAYOUT_BLOCKED, LAYOUTS };
 
-static const char *const names[LAYOUTS] = { "elementwise", "elementwise_nhwc",
-                                            "elementwise_blocked" };
+/* Of the interpreter, then of generated code. */
+static const char *const names[2][LAYOUTS] = {
+    { "elementwise", "elementwise_nhwc", "elementwise_blocked" },
+    { "generated", "generated_nhwc", "generated_blocked" }
+};
 
 struct elementwise {
     const struct program_kernels *kernels;
     struct program program;
     struct operand operands[PROGRAM_LEAVES];
+    struct code code;
+    generated_program *generated; /* NULL: it is interpreted */
 };
 
 static bool refuse(collage_message *why, const char *text)
@@ -38,8 +46,8 @@ static bool same_shape(const collage_value *a, const collage_value *b)
 static bool read(struct program *program, const collage_subgraph *subgraph, enum layout layout,
                  enum isa isa, collage_message *why)
 {
-    static const bool nodes[MAX_NODES] = { true, true, true, true, true, true, true, true,
-                                           true, true, true, true, true, true, true, true };
+    bool nodes[MAX_NODES];
+    memset(nodes, true, sizeof nodes);
     if (subgraph->node_count > MAX_NODES || subgraph->output_count == 0)
         return refuse(why, "too many nodes");
     const collage_value *output = subgraph->values[subgraph->outputs[0]];
@@ -112,10 +120,15 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
     struct program program;
     const collage_value *output = subgraph->values[subgraph->outputs[0]];
     enum isa isa = isa_of(target);
-    for (enum layout layout = LAYOUT_PLAIN; layout < LAYOUTS; layout++) {
-        if (!read(&program, subgraph, layout, isa, NULL) || index-- > 0)
+    for (int form = 0; form < 2 * LAYOUTS; form++) {
+        const enum layout layout = (enum layout)(form % LAYOUTS);
+        const bool generated = form >= LAYOUTS;
+        if (!read(&program, subgraph, layout, isa, NULL) ||
+            (generated && !generate_is_worth(&program)) || index-- > 0)
             continue;
-        snprintf(out->name, sizeof out->name, "%s", names[layout]);
+        snprintf(out->name, sizeof out->name, "%s", names[generated][layout]);
+        if (generated && out->struct_size > offsetof(collage_variant, flags))
+            out->flags = COLLAGE_VARIANT_CODE;
         if (layout == LAYOUT_PLAIN)
             return true;
         for (uint32_t k = 0; k < subgraph->input_count; k++) {
@@ -146,17 +159,41 @@ static void announce_in_place(collage_kernel *kernel, const struct program *prog
     }
 }
 
+/* A variant's name: its layout, and whether it is generated. */
+static enum layout layout_of(const char *name, bool *generated)
+{
+    for (int form = 0; form < 2 * LAYOUTS; form++) {
+        *generated = form >= LAYOUTS;
+        if (strcmp(names[*generated][form % LAYOUTS], name) == 0)
+            return (enum layout)(form % LAYOUTS);
+    }
+    *generated = false;
+    return LAYOUT_PLAIN;
+}
+
+static collage_status generate(collage_kernel *kernel, struct elementwise *state,
+                               collage_message *message)
+{
+    struct source source = { 0 };
+    void *function;
+    generate_program(&state->program, &source);
+    collage_status status = code_load(kernel->backend, &source, generate_options(kernel->isa),
+                                      &state->code, &function, message);
+    memcpy(&state->generated, &function, sizeof function);
+    source_free(&source);
+    return status;
+}
+
 static collage_status compile(collage_kernel *kernel, const collage_compile_request *request,
                               const char *variant_name, collage_message *message)
 {
     const collage_subgraph *subgraph = request->subgraph;
     struct elementwise *state = calloc(1, sizeof *state);
-    enum layout layout = LAYOUT_PLAIN;
+    bool generated;
+    enum layout layout = layout_of(variant_name, &generated);
     if (!state)
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
     kernel->state = state;
-    while (layout + 1 < LAYOUTS && strcmp(names[layout], variant_name) != 0)
-        layout++;
     if (!read(&state->program, subgraph, layout, kernel->isa, message))
         return COLLAGE_ERROR_UNSUPPORTED;
     state->kernels = ISA_PICK(kernel->isa, program_kernels);
@@ -165,7 +202,7 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
     announce_in_place(kernel, &state->program, subgraph);
     snprintf(kernel->implementation, sizeof kernel->implementation, "%u steps, %lld tiles",
              (unsigned)state->program.step_count, (long long)state->program.units);
-    return COLLAGE_OK;
+    return generated ? generate(kernel, state, message) : COLLAGE_OK;
 }
 
 struct job {
@@ -179,7 +216,11 @@ static void body(void *context, int32_t thread, int32_t threads)
     const struct job *job = context;
     int64_t begin, end;
     pool_share(job->state->program.units, thread, threads, &begin, &end);
-    program_run(&job->state->program, job->state->kernels, job->bases, job->outputs, begin, end);
+    if (job->state->generated)
+        job->state->generated(job->bases, job->outputs, begin, end);
+    else
+        program_run(&job->state->program, job->state->kernels, job->bases, job->outputs, begin,
+                    end);
 }
 
 static void run(const collage_kernel *kernel, const void *const *inputs, void *const *outputs,
@@ -197,7 +238,10 @@ static void run(const collage_kernel *kernel, const void *const *inputs, void *c
 
 static void destroy(collage_kernel *kernel)
 {
-    free(kernel->state);
+    struct elementwise *state = kernel->state;
+    if (state)
+        code_unload(&state->code);
+    free(state);
 }
 
 extern const struct family elementwise_family;

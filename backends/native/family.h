@@ -18,6 +18,7 @@ struct family;
 
 /* An open backend: the threads and the weights that its kernels share. */
 struct collage_backend {
+    const collage_host *host;
     struct pool pool;
     struct weight_table weights;
 };

@@ -37,16 +37,34 @@ static const collage_pattern patterns[] = {
     { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
 };
 
-/* Sums of lookups, of which a chain sees only one. */
-static const char pattern_text[] =
-    "collage_patterns 1\n"
-    "pattern two_lookups { y = Add(Gather(a, i), Gather(b, j)) }\n"
-    "pattern two_lookups_and_more { y = Add(Add(Gather(a, i), Gather(b, j)), c) }\n"
-    "pattern three_lookups { y = Add(Add(Gather(a, i), Gather(b, j)), Gather(c, k)) }\n";
+/* Graphs of element-wise operators that only one result leaves, and sums of lookups: what chains
+ * have no words for. */
+#define ALL                                                                                        \
+    "Abs, Neg, Sqrt, Reciprocal, Exp, Log, Relu, LeakyRelu, Sigmoid, Tanh, Swish, HardSwish, "     \
+    "HardSigmoid, Erf, Elu, Add, Sub, Mul, Div, Min, Max, PRelu, Where, Gelu, Clip, Pow
+"
 
-/* The same as oneDNN's plugin asks for: both use libgomp's threads. */
-static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
-                                           "OMP_DYNAMIC=FALSE", NULL };
+    static const char pattern_text[] =
+        "collage_patterns 1
+        "
+        "rule cell {
+        "
+        "  operators " ALL "  fuse " ELEMENTWISE " -> " ELEMENTWISE "
+        "
+        "  whole 48
+        "
+        "}
+        "
+        "pattern two_lookups { y = Add(Gather(a, i), Gather(b, j)) }
+        "
+        "pattern two_lookups_and_more { y = Add(Add(Gather(a, i), Gather(b, j)), c) }
+        "
+        "pattern three_lookups { y = Add(Add(Gather(a, i), Gather(b, j)), Gather(c, k)) }
+        ";
+
+    /* The same as oneDNN's plugin asks for: both use libgomp's threads. */
+    static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
+                                               "OMP_DYNAMIC=FALSE", NULL };
 
 /* Sub-graphs whose tensors are smaller than this are offered on one thread, too. */
 enum { SMALL_BYTES = 256 * 1024, NAME_BYTES = sizeof(((collage_variant *)0)->name) };
@@ -70,10 +88,15 @@ static bool supports(const collage_subgraph *subgraph, const collage_target *tar
     return false;
 }
 
-/* Layouts and name as the family gives them; false: it has fewer variants. */
+/* Layouts and name as the family gives them, nothing of those asked for before; false: it has fewer
+ * variants. */
 static bool family_variant(const struct family *family, const collage_subgraph *subgraph,
                            const collage_target *target, size_t index, collage_variant *out)
 {
+    memset(out->inputs, 0, subgraph->input_count * sizeof *out->inputs);
+    memset(out->outputs, 0, subgraph->output_count * sizeof *out->outputs);
+    if (out->struct_size > offsetof(collage_variant, flags))
+        out->flags = 0;
     if (family->variant)
         return family->variant(subgraph, target, index, out);
     snprintf(out->name, sizeof out->name, "%s", family->name);
@@ -92,7 +115,7 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
                 continue;
             if (families[f]->indirect &&
                 out->struct_size > offsetof(collage_variant, flags)) /* else an older host's */
-                out->flags = COLLAGE_VARIANT_INDIRECT;
+                out->flags |= COLLAGE_VARIANT_INDIRECT;
             if (index % offered == 1)
                 strncat(out->name, single, sizeof out->name - strlen(out->name) - 1);
             return true;
@@ -174,6 +197,7 @@ static collage_status open_backend(const collage_host *host, const collage_targe
     *out = calloc(1, sizeof **out);
     if (!*out)
         return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
+    (*out)->host = host;
     pthread_mutex_init(&(*out)->weights.lock, NULL);
     if (!pool_open(&(*out)->pool) && target->threads > 1)
         host->log(host->context, COLLAGE_LOG_WARNING,

@@ -13,7 +13,7 @@ static bool refuse(collage_message *why, const char *text)
 
 /* ---- the space of the iteration ---- */
 
-enum { MAX_VALUES = 96 };
+enum { MAX_VALUES = 128 };
 
 struct builder {
     const struct program_request *request;

@@ -203,7 +203,8 @@ enum {
     /* It computes sums of products by an algorithm that is not within the bound of direct summation
      * (gamma_k times the sum of |a| |b|, k the length of the sum): Winograd's, for one. Such are
      * not offered with strict precision. Another order of the sum is within. */
-    COLLAGE_VARIANT_INDIRECT = 1u << 0
+    COLLAGE_VARIANT_INDIRECT = 1u << 0,
+    COLLAGE_VARIANT_CODE = 1u << 1 /* compiling it asks the host for code (make_code) */
 };
 
 /* One way to run a sub-graph: an algorithm and the layouts at its border. The host points `inputs`
@@ -282,6 +283,15 @@ typedef struct collage_host {
                                   uint64_t inline_limit, void **bytes, size_t *count,
                                   collage_message *message);
     void (*release)(void *context, void *bytes);
+    /* Since ABI 2.3; an older host's table ends before it. The shared object that the system's C
+     * compiler makes of a source (one file, GNU C17, standard headers only; options: what it is
+     * given beside -O3, such as "-mavx2", NULL-terminated). Made while optimising, and kept; what a
+     * plan's kernels asked for travels beside the plan (docs/plan-format.md), and is all that there
+     * is when it runs: the source must depend on nothing but the compile request. To be called in
+     * `compile` only. COLLAGE_ERROR_UNSUPPORTED: there is no compiler, or it does not do what it
+     * should: refuse the variant with this message. *bytes is freed with `release`. */
+    collage_status (*make_code)(void *context, const char *source, const char *const *options,
+                                void **bytes, size_t *count, collage_message *message);
 } collage_host;
 
 /* ---- devices (all optional; a backend without them runs on the host) ---- */

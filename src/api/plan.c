@@ -22,6 +22,7 @@ struct optimizer_settings settings_of(collage_context *context, const collage_mo
                                         .worker_program = context->worker_program,
                                         .solver_program = context->solver_program,
                                         .cache_directory = context->cache_directory,
+                                        .trust = context->trust,
                                         .budget_seconds = 300,
                                         .race_seconds = 20,
                                         .log = context->log,
@@ -233,7 +234,8 @@ collage_status collage_plan_save(collage_context *context, const collage_model *
     struct error *error = context_begin(context);
     if (!model || !plan || !path)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_plan_save: a pointer is NULL");
-    return plan_save(plan->plan, model->graph, path, error);
+    collage_status status = plan_codes_save(plan->plan, path, context->trust, error);
+    return status == COLLAGE_OK ? plan_save(plan->plan, model->graph, path, error) : status;
 }
 
 collage_status collage_placement_save(collage_context *context, const collage_model *model,

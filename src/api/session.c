@@ -36,8 +36,8 @@ collage_status collage_session_create(collage_context *context, const collage_mo
             ? plan_codes_load(plan->plan, context->trust, &session->codes, error)
             : error_memory(error);
     if (status == COLLAGE_OK)
-        status =
-            session_create(model->graph, plan->plan, context->registry, &session->session, error);
+        status = session_create_with(model->graph, plan->plan, &session->codes, context->registry,
+                                     &session->session, error);
     if (status != COLLAGE_OK) {
         collage_session_destroy(session);
         return status;

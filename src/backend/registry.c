@@ -20,6 +20,7 @@
 struct host_context {
     collage_log_fn log;
     void *user;
+    struct code_service code;
 };
 
 static void host_log(void *context, collage_log_level level, const char *line)
@@ -43,17 +44,28 @@ static void host_release(void *context, void *bytes)
     memory_free(bytes);
 }
 
+static collage_status host_make_code(void *context, const char *source, const char *const *options,
+                                     void **bytes, size_t *count, collage_message *message)
+{
+    struct host_context *host = context;
+    struct error error = { 0 };
+    collage_status status = code_get(&host->code, source, options, bytes, count, &error);
+    return status == COLLAGE_OK ? status : message_set(message, status, "%s", error.text);
+}
+
 static bool make_host(struct registry *registry, collage_log_fn log, void *user)
 {
     struct host_context *context = arena_alloc(registry->arena, sizeof *context);
     if (!context)
         return false;
-    *context = (struct host_context){ log, user };
+    *context = (struct host_context){ .log = log, .user = user };
+    registry->code = &context->code;
     registry->host = (collage_host){ .struct_size = sizeof registry->host,
                                      .context = context,
                                      .log = host_log,
                                      .export_onnx = host_export_onnx,
-                                     .release = host_release };
+                                     .release = host_release,
+                                     .make_code = host_make_code };
     return true;
 }
 
@@ -179,6 +191,8 @@ void registry_destroy(struct registry *registry)
     for (uint32_t k = 0; k < registry->count; k++)
         if (registry->entries[k].open)
             registry->entries[k].api->close(registry->entries[k].open);
+    if (registry->code)
+        code_free(registry->code);
     if (registry->arena)
         arena_destroy(registry->arena);
     memory_free(registry);

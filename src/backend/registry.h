@@ -7,6 +7,7 @@
 #ifndef COLLAGE_BACKEND_REGISTRY_H
 #define COLLAGE_BACKEND_REGISTRY_H
 
+#include "backend/code.h"
 #include "graph/graph.h"
 
 struct backend_entry {
@@ -26,6 +27,7 @@ struct registry {
     struct backend_entry *entries;
     uint32_t count;
     collage_host host;
+    struct code_service *code; /* what stands behind host.make_code */
 };
 
 enum { REGISTRY_REFERENCE = 0 };

@@ -144,14 +144,15 @@ void file_writer_abort(struct file_writer *writer)
     writer_free(writer);
 }
 
-static collage_status write_all(const char *path, const void *data, size_t bytes, bool private,
+/* mode: 0: as the umask has it. */
+static collage_status write_all(const char *path, const void *data, size_t bytes, mode_t mode,
                                 struct error *error)
 {
     struct file_writer *writer;
     collage_status status = file_writer_open(path, &writer, error);
     if (status != COLLAGE_OK)
         return status;
-    if (private && fchmod(writer->fd, S_IRUSR | S_IWUSR) != 0)
+    if (mode && fchmod(writer->fd, mode) != 0)
         status = error_set(error, COLLAGE_ERROR_IO, "cannot write '%s': %s", path, strerror(errno));
     if (status == COLLAGE_OK)
         status = file_writer_write(writer, data, bytes, error);
@@ -164,13 +165,19 @@ static collage_status write_all(const char *path, const void *data, size_t bytes
 
 collage_status file_write(const char *path, const void *data, size_t bytes, struct error *error)
 {
-    return write_all(path, data, bytes, false, error);
+    return write_all(path, data, bytes, 0, error);
 }
 
 collage_status file_write_private(const char *path, const void *data, size_t bytes,
                                   struct error *error)
 {
-    return write_all(path, data, bytes, true, error);
+    return write_all(path, data, bytes, S_IRUSR | S_IWUSR, error);
+}
+
+collage_status file_write_readable(const char *path, const void *data, size_t bytes,
+                                   struct error *error)
+{
+    return write_all(path, data, bytes, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH, error);
 }
 
 const char *file_owner_problem(const struct stat *info)

@@ -33,6 +33,9 @@ collage_status file_write(const char *path, const void *data, size_t bytes, stru
 /* The same; nobody but the user may read or write the file. */
 collage_status file_write_private(const char *path, const void *data, size_t bytes,
                                   struct error *error);
+/* The same; all may read the file, and only the user may write it, whatever the umask. */
+collage_status file_write_readable(const char *path, const void *data, size_t bytes,
+                                   struct error *error);
 
 /* Could somebody else than the user or root have written it? "belongs to another user", "may be
  * written by other users", or NULL. */

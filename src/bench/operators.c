@@ -190,6 +190,7 @@ static collage_status prepare(struct job *job, struct error *error)
                                         .threads = job->target.threads,
                                         .graph = graph,
                                         .oracle = job->oracle,
+                                        .cache_directory = settings->cache_directory,
                                         .log = settings->log,
                                         .log_user = settings->user };
     status = worker_create(&setup, &job->worker, error);

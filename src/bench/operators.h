@@ -17,7 +17,7 @@
 
 struct bench_settings {
     struct registry *registry; /* described: versions and problems are known */
-    const char *plugin_directories, *worker_program;
+    const char *plugin_directories, *worker_program, *cache_directory;
     const collage_bench_operators_options *options;
     const struct peaks *peaks; /* of the machine; NULL: not known */
     collage_log_fn log;

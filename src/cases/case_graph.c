@@ -11,7 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUTS = 40, MAX_OUTPUTS = 8, MAX_ATTRIBUTES = 8, MAX_NUMBERS = 64, MAX_WORD = 32 };
+enum {
+    MAX_NODES = 64,
+    MAX_INPUTS = 40,
+    MAX_OUTPUTS = 8,
+    MAX_ATTRIBUTES = 8,
+    MAX_NUMBERS = 64,
+    MAX_WORD = 32
+};
 
 /* Names of outputs, "" for one that is left out. */
 struct outputs {
@@ -31,6 +38,7 @@ const struct operator_case operator_cases[] = {
 #define CASE(name, text)  { name, text, false },
 #define LARGE(name, text) { name, text, true },
 #include "cases/cases.def"
+#include "cases/cells.def"
 #include "cases/control.def"
 #include "cases/convolutions.def"
 #include "cases/layers.def"
@@ -483,8 +491,10 @@ collage_status case_graph_subgraph(const struct case_graph *made, node_id first,
                                    struct region *region, const collage_subgraph **out,
                                    struct error *error)
 {
-    node_id nodes[MAX_INPUTS];
-    for (uint32_t k = 0; k < count && k < MAX_INPUTS; k++)
+    node_id nodes[MAX_NODES];
+    if (count > MAX_NODES)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "more than %d nodes", MAX_NODES);
+    for (uint32_t k = 0; k < count; k++)
         nodes[k] = first + k;
     struct arena *arena = made->graph->arena;
     collage_status status =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * case_graph.h: one table of small sub-graphs (cases.def and traps.def), each a line of text. The
+ * case_graph.h: one table of small sub-graphs (*.def), each a line of text. The
  * conformance tests run it on every backend and hold the results against the reference; `collage
  * bench-ops` times it. A case becomes a graph with example contents and with the reference's result
  * for every value.

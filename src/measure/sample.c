@@ -165,11 +165,15 @@ collage_status sample_candidate(struct candidate_set *set, candidate_id id,
         return error_memory(error);
     struct error failure = { 0 };
     struct trial_spec spec;
+    code_begin(set->registry->code);
     collage_status status = spec_of_candidate(set, id, oracle, conditions, own, &spec, &failure);
     if (status == COLLAGE_OK)
         status = sample_trial(&spec, conditions, arena, cost, &failure);
     arena_destroy(own);
-    return finish(status, arena, cost, &failure, error);
+    status = finish(status, arena, cost, &failure, error);
+    const struct code_service *code = set->registry->code;
+    cost->passing = cost->state == COST_FAILED && code && code->lacked;
+    return status;
 }
 
 collage_status sample_transition(struct candidate_set *set, uint32_t backend, value_id value,

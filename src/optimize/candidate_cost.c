@@ -19,7 +19,7 @@ static collage_status stored_cost(struct optimizer *optimizer, candidate_id id,
     const struct cost_conditions conditions = optimizer_conditions(optimizer, candidate->backend);
     struct hash key;
     *cost = (struct cost){ .state = COST_UNKNOWN, .schedule = schedule };
-    if (optimizer->settings.remeasure)
+    if (optimizer->settings.remeasure || (candidate->code && !optimizer->makes_code))
         return COLLAGE_OK;
     if (!schedule_key(candidate->key, schedule, &key))
         return error_memory(error);
@@ -113,6 +113,8 @@ static collage_status keep(struct optimizer *optimizer, candidate_id id, const s
 {
     const struct candidate *candidate = &optimizer->set->items[id];
     char description[320];
+    if (cost->passing)
+        return COLLAGE_OK;
     collage_status status =
         describe_candidate(optimizer, id, description, sizeof description, error);
     if (status != COLLAGE_OK)

@@ -116,6 +116,8 @@ struct worker_setup optimizer_worker_setup(const struct optimizer *optimizer)
                                   .threads = optimizer->target.threads,
                                   .graph = settings->graph,
                                   .oracle = optimizer->oracle,
+                                  .cache_directory = settings->cache_directory,
+                                  .trust = settings->trust,
                                   .log = settings->log,
                                   .log_user = settings->user };
 }
@@ -175,6 +177,9 @@ collage_status optimizer_open(const struct optimizer_settings *settings,
     collage_status status = device_facts_read(&optimizer->device, error);
     if (status != COLLAGE_OK)
         return status;
+    struct compiler compiler;
+    compiler_find(&compiler);
+    optimizer->makes_code = compiler.path[0] != '\0';
     optimizer->target = registry_host_target(settings->threads);
     set_conditions(optimizer);
     status = make_room(optimizer, error);

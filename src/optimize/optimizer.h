@@ -29,6 +29,7 @@ struct optimizer_settings {
     double tune_seconds;    /* for schedules, beside that; 0: none are searched */
     const char *tuning_log; /* a file; NULL: none */
     double race_seconds;
+    bool trust; /* code objects of plans: as plan/object.h */
     bool remeasure;
     bool stored_only; /* what the store lacks of transitions and switches stays unknown */
     bool race_anew;   /* even if this very race was run before */
@@ -113,6 +114,7 @@ struct optimizer {
     struct candidate_set *set;
     struct sample_conditions conditions;
     uint32_t working_set_log2;
+    bool makes_code; /* there is a C compiler: costs of kernels that need one count */
     uint64_t deadline_ns, look_deadline_ns; /* of measuring; of this part of it */
     struct transition *transitions;
     size_t transition_count, transition_capacity;
@@ -226,6 +228,9 @@ collage_status optimizer_race(struct optimizer *optimizer, struct error *error);
  * search other than the exact one was asked for, its plan, however fast. */
 collage_status optimizer_take_winner(struct optimizer *optimizer, struct plan **out,
                                      struct error *error);
+/* Finds the plan's objects, if it needs any. */
+collage_status optimizer_add_code(struct optimizer *optimizer, struct plan *plan,
+                                  struct error *error);
 /* Fills plan->results from the race, relative to contestant `chosen`. */
 collage_status optimizer_write_results(struct optimizer *optimizer, size_t chosen,
                                        struct plan *plan, struct error *error);

@@ -262,6 +262,7 @@ static collage_status add_variant(struct attempt *attempt, struct hash content, 
     candidate->region = *region;
     candidate->variant = arena_string(arena, variant->name);
     candidate->variant_index = (uint32_t)index;
+    candidate->code = (variant->flags & COLLAGE_VARIANT_CODE) != 0;
     candidate->input_layouts =
         arena_copy(arena, variant->inputs, region->input_count * sizeof *variant->inputs);
     candidate->output_layouts =
@@ -290,8 +291,8 @@ static collage_status add_variants(struct attempt *attempt)
     if (hash_is_empty(content)) /* what it gives out of memory; all kernels would share a cost */
         return error_memory(attempt->error);
     for (size_t index = 0; index < (api->variant ? MAX_VARIANTS : 1); index++) {
-        variant.flags = 0;
         memset(variant.name, 0, sizeof variant.name);
+        variant.flags = 0;
         memset(variant.inputs, 0, inputs * sizeof(collage_layout));
         memset(variant.outputs, 0, outputs * sizeof(collage_layout));
         if (api->variant &&

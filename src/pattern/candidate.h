@@ -33,6 +33,7 @@ struct cost {
     const char *giver;          /* the function or file that gave it; NULL: it was measured */
     const char *schedule; /* that the kernel was compiled with (schedule.h); NULL: the backend's own
                              choice */
+    bool passing;         /* COST_FAILED for want of a compiler: not to be kept */
 };
 
 struct candidate {
@@ -42,6 +43,7 @@ struct candidate {
     uint32_t variant_index;
     const collage_layout *input_layouts, *output_layouts; /* as the region's inputs and outputs */
     const char *pattern; /* which pattern or rule made it: for explanations */
+    bool code;           /* its kernel is made by a compiler (COLLAGE_VARIANT_CODE) */
     bool view; /* OP_VIEW node in row-major layout: no kernel, output shares the input's memory;
                   cost 0 */
     bool part; /* a view, too, in any layout: Concat whose inputs are made in its result, or Split

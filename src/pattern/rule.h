@@ -2,7 +2,8 @@
 /*
  * rule.h: rules of pattern files: which operators a backend takes, and which of them it may run
  * together with one that uses their result. From a rule and a graph come all connected convex sets
- * of such nodes, up to a number of nodes.
+ * of such nodes, up to a number of nodes; or, of a rule for whole sets, for each node the largest
+ * one that nothing but this node's result leaves.
  */
 #ifndef COLLAGE_PATTERN_RULE_H
 #define COLLAGE_PATTERN_RULE_H
@@ -11,6 +12,7 @@
 
 enum {
     RULE_NODES = 16,         /* most of a set */
+    RULE_WHOLE_NODES = 64,   /* of a whole one */
     RULE_SETS = 2000,        /* of a rule in a graph, the smallest first */
     RULE_STEPS = 2000,       /* tries for each node and number of nodes */
     RULE_ALL_STEPS = 1000000 /* tries in all */
@@ -27,6 +29,7 @@ struct rule {
     uint32_t operator_count, pair_count;
     uint32_t nodes;   /* at most so many in a set */
     uint32_t outputs; /* at most so many values leave a set; 0: any number */
+    uint32_t whole;   /* at most so many nodes in a whole set, instead of all connected ones; 0 */
 };
 
 /* "{" ... "}"; the arena is the scanner's. False after an error. */

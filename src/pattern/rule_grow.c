@@ -226,6 +226,72 @@ static void grow_from(struct grower *grower, node_id node)
     grower->marks[node]--;
 }
 
+/* ---- whole sets ---- */
+
+/* Is all that the node makes used in the set, and only there? */
+static bool is_inner(const struct grower *grower, node_id node)
+{
+    const collage_node *base = &grower->graph->nodes[node].base;
+    uint32_t uses = 0;
+    for (uint32_t k = 0; k < base->output_count; k++) {
+        value_id value = base->outputs[k];
+        if (value == GRAPH_NONE)
+            continue;
+        if (graph_is_output(grower->graph, value))
+            return false;
+        for (uint32_t u = grower->uses->first[value]; u < grower->uses->first[value + 1]; u++) {
+            node_id consumer = grower->uses->users[u];
+            if (grower->marks[consumer] == 0 || !may_fuse(grower, node, consumer))
+                return false;
+            uses++;
+        }
+    }
+    return uses > 0;
+}
+
+/* The first node whose result the node uses; the node itself if there is none. */
+static node_id first_producer(const struct grower *grower, node_id node)
+{
+    const collage_node *base = &grower->graph->nodes[node].base;
+    node_id first = node;
+    for (uint32_t k = 0; k < base->input_count; k++) {
+        value_id value = base->inputs[k];
+        if (value != GRAPH_NONE && grower->graph->values[value].kind == VALUE_COMPUTED &&
+            grower->graph->values[value].producer < first)
+            first = grower->graph->values[value].producer;
+    }
+    return first;
+}
+
+/* Consumers come behind their producers: going down from the last node, all that use a node have
+ * been decided on. What joins is used inside only: the set is convex, and one result leaves it. */
+static void grow_whole(struct grower *grower, node_id last)
+{
+    node_id nodes[RULE_WHOLE_NODES], sorted[RULE_WHOLE_NODES];
+    node_id first = first_producer(grower, last);
+    uint32_t count = 0;
+    grower->steps = RULE_STEPS;
+    nodes[count++] = last;
+    grower->marks[last]++;
+    for (node_id n = last; n-- > first && count < grower->rule->whole;) {
+        if (!grower->taken[n])
+            continue;
+        if (!spend(grower, 1 + count_neighbours(grower, n)))
+            break;
+        if (is_inner(grower, n)) {
+            nodes[count++] = n;
+            grower->marks[n]++;
+            first = first_producer(grower, n) < first ? first_producer(grower, n) : first;
+        }
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        sorted[k] = nodes[count - 1 - k];
+        grower->marks[nodes[k]]--;
+    }
+    if (count > 1 && !grower->found(grower->user, sorted, count))
+        grower->ended = true;
+}
+
 collage_status rule_grow(const struct rule *rule, const struct graph *graph,
                          const struct graph_uses *uses, rule_set_fn found, void *user,
                          bool *cut_off, struct error *error)
@@ -242,7 +308,11 @@ collage_status rule_grow(const struct rule *rule, const struct graph *graph,
     bool made = grower.taken && grower.marks;
     for (node_id n = 0; made && n < graph->node_count; n++)
         grower.taken[n] = op_choices_take(rule->operators, rule->operator_count, &graph->nodes[n]);
-    for (grower.wanted = 1; made && grower.wanted <= rule->nodes; grower.wanted++)
+    for (node_id n = 0; made && rule->whole > 0 && n < graph->node_count && !grower.ended; n++)
+        if (grower.taken[n])
+            grow_whole(&grower, n);
+    for (grower.wanted = 1; made && rule->whole == 0 && grower.wanted <= rule->nodes;
+         grower.wanted++)
         for (node_id n = 0; n < graph->node_count && !grower.ended; n++)
             if (grower.taken[n])
                 grow_from(&grower, n);

@@ -87,7 +87,9 @@ static bool parse_line(struct parser *parser)
         return parse_limit(parser, "a number of nodes", RULE_NODES, &parser->rule->nodes);
     if (scanner_accept(scanner, "outputs"))
         return parse_limit(parser, "a number of outputs", RULE_NODES, &parser->rule->outputs);
-    return scanner_fail(scanner, "'operators', 'fuse', 'nodes', 'outputs' or '}'");
+    if (scanner_accept(scanner, "whole"))
+        return parse_limit(parser, "a number of nodes", RULE_WHOLE_NODES, &parser->rule->whole);
+    return scanner_fail(scanner, "'operators', 'fuse', 'nodes', 'outputs', 'whole' or '}'");
 }
 
 static bool parse_lines(struct parser *parser)

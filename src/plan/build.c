@@ -376,6 +376,7 @@ static bool name_kernel(struct builder *b, const struct candidate *candidate,
     step->implementation = arena_string(arena, cost->implementation ? cost->implementation : "");
     step->cost_ns = cost->state == COST_MEASURED ? cost->cost_ns : 0;
     step->given = step->cost_ns > 0 && cost->giver;
+    b->plan->needs_code = b->plan->needs_code || candidate->code;
     if (cost->schedule)
         step->schedule = arena_string(arena, cost->schedule);
     if ((cost->schedule && !step->schedule) || !step->nodes || !step->variant || !step->pattern ||

@@ -267,10 +267,9 @@ static bool read_object(struct reader *r, const json_t *json, uint32_t index)
 /* list: NULL if there is none. */
 static bool read_objects(struct reader *r, const json_t *list)
 {
-    enum { MOST_OBJECTS = 64 };
     struct plan *plan = r->plan;
-    plan->objects =
-        take_list(r, list, MOST_OBJECTS, sizeof *plan->objects, "objects", &plan->object_count);
+    plan->objects = take_list(r, list, PLAN_MOST_OBJECTS, sizeof *plan->objects, "objects",
+                              &plan->object_count);
     for (uint32_t k = 0; plan->objects && k < plan->object_count; k++)
         if (!read_object(r, json_array_get(list, k), k))
             return false;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "plan/plan.h"
 
 enum { MOST_NAME = 255 };
@@ -153,6 +154,46 @@ collage_status plan_object_open(const char *folder, const struct plan_object *ob
 }
 
 /* ---- all of a plan ---- */
+
+static collage_status save_one(const struct plan *plan, const struct plan_object *object,
+                               const char *folder, bool trust, struct error *error)
+{
+    struct plan_code code;
+    struct text path = { 0 };
+    collage_status status = plan_object_open(plan->folder, object, trust, &code, error);
+    if (status != COLLAGE_OK)
+        return status;
+    text_format(&path, "%s%s", folder, object->name);
+    status = path.failed ? error_memory(error)
+                         : file_write_readable(path.bytes, code.bytes, code.count, error);
+    text_free(&path);
+    memory_free(code.bytes);
+    return status;
+}
+
+collage_status plan_codes_save(const struct plan *plan, const char *plan_file, bool trust,
+                               struct error *error)
+{
+    struct text folder = { 0 };
+    struct stat here, there;
+    collage_status status = COLLAGE_OK;
+    if (plan->object_count == 0)
+        return status;
+    if (!plan->folder)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "the plan has code objects, but it was not read from a file");
+    const char *slash = strrchr(plan_file, '/');
+    text_append(&folder, slash ? plan_file : "./", slash ? (size_t)(slash - plan_file) + 1 : 2);
+    const bool same = !folder.failed && stat(folder.bytes, &here) == 0 &&
+                      stat(plan->folder, &there) == 0 && here.st_dev == there.st_dev &&
+                      here.st_ino == there.st_ino;
+    if (folder.failed)
+        status = error_memory(error);
+    for (uint32_t k = 0; k < plan->object_count && status == COLLAGE_OK && !same; k++)
+        status = save_one(plan, &plan->objects[k], folder.bytes, trust, error);
+    text_free(&folder);
+    return status;
+}
 
 void plan_codes_free(struct plan_codes *codes)
 {

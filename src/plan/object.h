@@ -12,7 +12,13 @@
 #include "base/error.h"
 #include "base/sha256.h"
 
-enum { PLAN_OBJECT_BYTES = 256 << 20 }; /* no object is larger */
+enum {
+    PLAN_OBJECT_BYTES = 256 << 20, /* no object is larger */
+    PLAN_MOST_OBJECTS = 1024       /* no plan has more */
+};
+
+/* Of the cache: where the objects of a plan lie that was just made. */
+#define PLAN_CODE_FOLDER "code"
 
 /* What a plan file says of one. */
 struct plan_object {
@@ -45,5 +51,10 @@ struct plan_codes {
 collage_status plan_codes_load(const struct plan *plan, bool trust, struct plan_codes *out,
                                struct error *error);
 void plan_codes_free(struct plan_codes *codes);
+
+/* Writes all objects of a plan into the folder of the file that it is saved in, unless they are
+ * there already. */
+collage_status plan_codes_save(const struct plan *plan, const char *plan_file, bool trust,
+                               struct error *error);
 
 #endif

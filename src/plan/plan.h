@@ -96,10 +96,12 @@ struct plan {
     bool standalone;
     struct plan_result *results;
     uint32_t result_count;
-    struct plan_object *objects; /* code beside the plan file; none are made yet */
+    struct plan_object *objects; /* code beside the plan file */
     uint32_t object_count;
-    const char *folder; /* of the file that it was read from; NULL: of none */
-    json_t *evidence;   /* what was measured: counts, seconds, failures, refusals; may be NULL */
+    const char *folder; /* where the objects lie: that of the file that it was read from, or the
+                           cache's; NULL: there are none */
+    bool needs_code;  /* just made: a kernel is made by a compiler, and the objects are not known */
+    json_t *evidence; /* what was measured: counts, seconds, failures, refusals; may be NULL */
 };
 
 /* The graph-level or op-level plan of one placement, transitions inserted, memory planned. */

@@ -224,6 +224,31 @@ collage_status session_create(const struct graph *graph, const struct plan *plan
     return COLLAGE_OK;
 }
 
+collage_status session_create_with(const struct graph *graph, const struct plan *plan,
+                                   const struct plan_codes *codes, struct registry *registry,
+                                   struct session **out, struct error *error)
+{
+    struct code_service *service = registry->code;
+    *out = NULL;
+    if (!service)
+        return session_create(graph, plan, registry, out, error);
+    struct code_object *objects = memory_alloc(codes->count * sizeof *objects);
+    if (!objects)
+        return error_memory(error);
+    for (uint32_t k = 0; k < codes->count; k++)
+        objects[k] = (struct code_object){ plan->objects[k].name, codes->items[k].bytes,
+                                           codes->items[k].count };
+    service->objects = objects;
+    service->object_count = codes->count;
+    service->only_objects = true;
+    collage_status status = session_create(graph, plan, registry, out, error);
+    service->only_objects = false;
+    service->object_count = 0;
+    service->objects = NULL;
+    memory_free(objects);
+    return status;
+}
+
 void session_destroy(struct session *session)
 {
     if (!session)

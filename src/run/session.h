@@ -23,6 +23,11 @@ struct session_profile {
  */
 collage_status session_create(const struct graph *graph, const struct plan *plan,
                               struct registry *registry, struct session **out, struct error *error);
+/* The same; kernels get the code that the plan brought along, and no other. `codes` as
+ * plan_codes_load gave it; not needed afterwards. */
+collage_status session_create_with(const struct graph *graph, const struct plan *plan,
+                                   const struct plan_codes *codes, struct registry *registry,
+                                   struct session **out, struct error *error);
 void session_destroy(struct session *session);
 
 /* inputs, outputs: row-major host memory, in the model's order, none overlapping an output. Outputs

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/build.h"
 #include "worker/process.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
@@ -9,6 +10,7 @@
 static const double open_seconds = 60;
 static const double default_job_seconds = 20;
 static const double switch_seconds = 10;
+static const double code_seconds = 300; /* all kernels of a plan */
 /* sample.h: timing may take three limits, and each run is at most one. */
 static const double limits_for_timing = 5;
 
@@ -80,6 +82,56 @@ static collage_status ensure_running(struct worker *worker, struct error *error)
         process_stop(&worker->process);
     }
     return status;
+}
+
+/* ---- code ---- */
+
+static bool read_objects(const json_t *list, struct plan *plan)
+{
+    const size_t count = json_array_size(list);
+    if (!json_is_array(list) || count > PLAN_MOST_OBJECTS)
+        return false;
+    plan->objects = arena_array(plan->arena, count, sizeof *plan->objects);
+    for (size_t k = 0; plan->objects && k < count; k++) {
+        const json_t *item = json_array_get(list, k);
+        const char *name = json_string_value(json_object_get(item, "name"));
+        const char *hash = json_string_value(json_object_get(item, "sha256"));
+        if (!name || !hash || !plan_object_name_is_plain(name) || !plan_object_hash_is_one(hash))
+            return false;
+        plan->objects[k].name = arena_string(plan->arena, name);
+        memcpy(plan->objects[k].sha256, hash, SHA256_TEXT);
+        if (!plan->objects[k].name)
+            return false;
+    }
+    plan->object_count = plan->objects ? (uint32_t)count : 0;
+    return plan->objects != NULL;
+}
+
+collage_status worker_find_code(struct worker *worker, struct plan *plan, struct error *error)
+{
+    const struct worker_setup *setup = &worker->setup;
+    json_t *json, *answer;
+    collage_status status = ensure_running(worker, error);
+    if (status == COLLAGE_OK)
+        status = plan_to_json(plan, setup->graph, &json, error);
+    if (status != COLLAGE_OK)
+        return status;
+    json_t *request = json_pack("{s:s, s:o}", "job", "code", "plan", json);
+    status = ask(worker, request, code_seconds, &answer, error);
+    if (status != COLLAGE_OK) {
+        error_prefix(error, "the code of the plan's kernels");
+        return status;
+    }
+    if (!read_objects(json_object_get(answer, "objects"), plan))
+        status = error_set(error, COLLAGE_ERROR_BACKEND,
+                           "the measuring process gave a senseless answer");
+    json_decref(answer);
+    if (status != COLLAGE_OK || plan->object_count == 0)
+        return status;
+    const char *folder =
+        arena_format(plan->arena, "%s/%s", setup->cache_directory, PLAN_CODE_FOLDER);
+    plan->folder = folder ? plan_absolute_path(plan->arena, folder) : NULL;
+    return plan->folder ? COLLAGE_OK : error_memory(error);
 }
 
 /* ---- describing ---- */

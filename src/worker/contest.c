@@ -151,11 +151,22 @@ void contest_destroy(struct contest *contest)
 /* ---- loading ---- */
 
 collage_status contest_load_plan(struct contest *contest, const struct graph *graph,
-                                 struct registry *registry, const json_t *plan, struct error *error)
+                                 struct registry *registry, const struct contest_source *source,
+                                 struct error *error)
 {
-    collage_status status = plan_from_json(plan, graph, &contest->plan, error);
+    collage_status status = plan_from_json(source->json, graph, &contest->plan, error);
+    if (status != COLLAGE_OK)
+        return status;
+    if (contest->plan->object_count == 0) /* one that is being made: code is made, too */
+        return session_create(graph, contest->plan, registry, &contest->session, error);
+    struct plan_codes codes;
+    contest->plan->folder = source->folder;
+    status = plan_codes_load(contest->plan, source->trust, &codes, error);
     if (status == COLLAGE_OK)
-        status = session_create(graph, contest->plan, registry, &contest->session, error);
+        status =
+            session_create_with(graph, contest->plan, &codes, registry, &contest->session, error);
+    plan_codes_free(&codes);
+    contest->plan->folder = NULL; /* it was the request's */
     return status;
 }
 

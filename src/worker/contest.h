@@ -16,9 +16,16 @@ collage_status contest_create(const struct graph *graph, const struct oracle *or
                               struct contest **out, struct error *error);
 void contest_destroy(struct contest *contest);
 
+/* A plan, and where its code objects lie, if it has any. */
+struct contest_source {
+    const json_t *json;
+    const char *folder;
+    bool trust;
+};
+
 /* One of the two, once. The graph is borrowed. */
 collage_status contest_load_plan(struct contest *contest, const struct graph *graph,
-                                 struct registry *registry, const json_t *plan,
+                                 struct registry *registry, const struct contest_source *source,
                                  struct error *error);
 /* graph: as imported, not canonical: the library gets the model as the user wrote it. */
 collage_status contest_load_library(struct contest *contest, const struct graph *graph,

@@ -82,11 +82,12 @@ json_t *protocol_open(const struct worker_setup *setup, bool standalone)
             return NULL;
         hash_print(identity, hash);
     }
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:i, s:s, s:b, s:b}", "job", "open", "plugins",
-                     setup->plugin_directories ? setup->plugin_directories : "", "model",
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:i, s:s, s:b, s:b, s:s?}", "job", "open",
+                     "plugins", setup->plugin_directories ? setup->plugin_directories : "", "model",
                      setup->model_path, "case", setup->case_name, "shapes",
                      shapes_to_json(setup->shapes, setup->shape_count), "threads", setup->threads,
-                     "graph", hash, "oracle", setup->oracle != NULL, "standalone", standalone);
+                     "graph", hash, "oracle", setup->oracle != NULL, "standalone", standalone,
+                     "cache", setup->cache_directory);
 }
 
 static json_t *nodes_to_json(const node_id *nodes, uint32_t count)
@@ -192,6 +193,7 @@ json_t *protocol_cost(const struct cost *cost)
         json_t *value;
     } members[] = {
         { "measured", json_boolean(cost->state == COST_MEASURED) },
+        { "passing", json_boolean(cost->passing) },
         { "cost_ns", json_real(finite_or_minus_one(cost->cost_ns)) },
         { "minimum_ns", json_real(finite_or_minus_one(cost->minimum_ns)) },
         { "low_ns", json_real(finite_or_minus_one(cost->low_ns)) },
@@ -254,6 +256,7 @@ collage_status protocol_read_cost(const json_t *json, struct arena *arena, struc
 {
     *out = (struct cost){ .state = json_is_true(json_object_get(json, "measured")) ? COST_MEASURED
                                                                                    : COST_FAILED };
+    out->passing = out->state == COST_FAILED && json_is_true(json_object_get(json, "passing"));
     out->implementation = read_string(json, "implementation", arena);
     out->reason = read_string(json, "reason", arena);
     uint64_t samples = 0;

@@ -108,7 +108,8 @@ static collage_status contest_request(const struct race *race, size_t index, jso
             plan_to_json(contestant->plan, race->setup->graph, &plan, race->error);
         if (status != COLLAGE_OK)
             return status;
-        *out = json_pack("{s:s, s:o}", "job", "contest", "plan", plan);
+        *out = json_pack("{s:s, s:o, s:s?, s:b}", "job", "contest", "plan", plan, "folder",
+                         contestant->plan->folder, "trust", (int)race->setup->trust);
     } else {
         *out = json_pack("{s:s, s:s}", "job", "contest", "library",
                          race->registry->entries[contestant->backend].name);

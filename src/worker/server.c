@@ -16,6 +16,7 @@
 #include "canon/canon.h"
 #include "cases/case_graph.h"
 #include "onnx/onnx.h"
+#include "run/session.h"
 #include "worker/contest.h"
 #include "worker/process.h"
 #include "worker/protocol.h"
@@ -130,6 +131,14 @@ static collage_status load_model(struct server *server, const json_t *request, s
     return status;
 }
 
+static collage_status set_code_folder(struct server *server, const char *cache, struct error *error)
+{
+    if (!cache || !*cache)
+        return COLLAGE_OK;
+    const char *folder = arena_format(server->arena, "%s/%s", cache, PLAN_CODE_FOLDER);
+    return folder ? code_set_folder(server->registry->code, folder, error) : error_memory(error);
+}
+
 static collage_status do_open(struct server *server, const json_t *request, json_t **answer,
                               struct error *error)
 {
@@ -138,6 +147,9 @@ static collage_status do_open(struct server *server, const json_t *request, json
     collage_status status = keep_setup(server, request, error);
     if (status == COLLAGE_OK)
         status = registry_create(server->plugins, log_line, NULL, &server->registry, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = set_code_folder(server, json_string_value(json_object_get(request, "cache")), error);
     if (status != COLLAGE_OK)
         return status;
     server->target =
@@ -344,12 +356,24 @@ static collage_status become_standalone(struct server *server, struct error *err
     return status;
 }
 
+/* A plan that comes with its code has it in a folder. */
+static collage_status load_plan(struct server *server, const json_t *request, const json_t *plan,
+                                struct error *error)
+{
+    const struct contest_source source = {
+        .json = plan,
+        .folder = json_string_value(json_object_get(request, "folder")),
+        .trust = json_is_true(json_object_get(request, "trust"))
+    };
+    return contest_load_plan(server->contest, server->graph, server->registry, &source, error);
+}
+
 static collage_status load_contestant(struct server *server, const json_t *request,
                                       struct error *error)
 {
     const json_t *plan = json_object_get(request, "plan");
     if (plan)
-        return contest_load_plan(server->contest, server->graph, server->registry, plan, error);
+        return load_plan(server, request, plan, error);
     uint32_t backend = 0;
     collage_status status =
         find_backend(server, json_object_get(request, "library"), &backend, error);
@@ -406,6 +430,38 @@ static collage_status do_profile(struct server *server, const json_t *request, j
     return pack_answer(json_pack("{s:f}", "steps_ns", steps_ns), answer, error);
 }
 
+/* ---- code ---- */
+
+static json_t *uses_to_json(const struct code_service *code)
+{
+    json_t *list = json_array();
+    for (size_t k = 0; list && k < code->use_count; k++)
+        json_array_append_new(list, json_pack("{s:s, s:s}", "name", code->uses[k].name, "sha256",
+                                              code->uses[k].sha256));
+    return list;
+}
+
+/* Compiles all kernels of a plan: what they ask for is the code that it needs. */
+static collage_status do_code(struct server *server, const json_t *request, json_t **answer,
+                              struct error *error)
+{
+    if (!server->graph)
+        return malformed("model", error);
+    struct plan *plan = NULL;
+    struct session *session = NULL;
+    collage_status status =
+        plan_from_json(json_object_get(request, "plan"), server->graph, &plan, error);
+    code_begin(server->registry->code);
+    if (status == COLLAGE_OK)
+        status = session_create(server->graph, plan, server->registry, &session, error);
+    session_destroy(session);
+    plan_destroy(plan);
+    if (status != COLLAGE_OK)
+        return status;
+    return pack_answer(json_pack("{s:o}", "objects", uses_to_json(server->registry->code)), answer,
+                       error);
+}
+
 /* ---- the loop ---- */
 
 static const struct job {
@@ -415,7 +471,7 @@ static const struct job {
 } jobs[] = {
     { "open", do_open },       { "describe", do_describe },     { "measure", do_measure },
     { "switch", do_switch },   { "contest", do_contest },       { "round", do_round },
-    { "profile", do_profile }, { "transition", do_transition },
+    { "profile", do_profile }, { "transition", do_transition }, { "code", do_code },
 };
 
 static json_t *serve_job(struct server *server, const json_t *request)

@@ -23,6 +23,9 @@ struct worker_setup {
     int32_t threads;
     const struct graph *graph;   /* to check that the worker imports the same graph (hash) */
     const struct oracle *oracle; /* NULL: none */
+    const char
+        *cache_directory; /* for code that kernels need (backend/code.h); NULL: none is made */
+    bool trust;           /* code objects of plans: as plan/object.h */
     double job_seconds; /* for compiling and checking one candidate, or opening one library, before
                            it counts as hung; 0: 20 */
     collage_log_fn log;
@@ -57,6 +60,9 @@ collage_status worker_measure_transition(struct worker *worker, struct candidate
 collage_status worker_measure_switch(struct worker *worker, struct candidate_set *set,
                                      candidate_id a, candidate_id b, double *extra_ns,
                                      struct error *error);
+
+/* Which code the plan's kernels need: its objects, in the folder of the cache where they lie. */
+collage_status worker_find_code(struct worker *worker, struct plan *plan, struct error *error);
 
 /* A contestant of a race runs in a process of its own: a plan, a library alone with its own
  * defaults, or a peer. */

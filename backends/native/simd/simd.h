@@ -12,9 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
+
+#include "intrinsics.h"
 
 #ifdef __AVX512F__
 #define LANES     16

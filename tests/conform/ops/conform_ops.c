@@ -61,7 +61,7 @@ static const struct reorder_case {
 };
 
 struct options {
-    const char *plugins, *backend, *single;
+    const char *plugins, *backend, *single, *code;
     bool avx2, generic, verbose;
 };
 
@@ -362,6 +362,8 @@ static bool read_options(int argc, char **argv, struct options *options)
             options->verbose = true;
         else if (strcmp(argv[k], "--backend") == 0 && k + 1 < argc)
             options->backend = argv[++k];
+        else if (strcmp(argv[k], "--code") == 0 && k + 1 < argc)
+            options->code = argv[++k];
         else if (strcmp(argv[k], "--case") == 0 && k + 1 < argc)
             options->single = argv[++k];
         else if (!options->plugins)
@@ -378,7 +380,7 @@ int main(int argc, char **argv)
     if (!read_options(argc, argv, &suite.options)) {
         printf(
             "usage: conform_ops PLUGIN-DIRECTORY [--avx2|--generic] [--verbose] [--backend NAME] "
-            "[--case NAME]\n");
+            "[--case NAME] [--code FOLDER]\n");
         return 2;
     }
     if (suite.options.avx2)
@@ -389,7 +391,9 @@ int main(int argc, char **argv)
     if (suite.options.generic)
         suite.target.avx2 = false;
     if (registry_create(suite.options.plugins, NULL, NULL, &suite.registry, &suite.error) !=
-        COLLAGE_OK) {
+            COLLAGE_OK ||
+        (suite.options.code &&
+         code_set_folder(suite.registry->code, suite.options.code, &suite.error) != COLLAGE_OK)) {
         printf("%s\n", suite.error.text);
         return 1;
     }

@@ -84,7 +84,9 @@ static const struct {
     { HEAD "rule r { nodes 0 }", "f:3:16: expected a number from 1 to 16" },
     { HEAD "rule r { nodes 17 }", "f:3:16: expected a number from 1 to 16" },
     { HEAD "rule r { nodes many }", "f:3:16: expected a number of nodes, not 'many'" },
-    { HEAD "rule r { shape }", "f:3:10: expected 'operators', 'fuse', 'nodes', 'outputs' or '}'" },
+    { HEAD "rule r { shape }",
+      "f:3:10: expected 'operators', 'fuse', 'nodes', 'outputs', 'whole' or '}'" },
+    { HEAD "rule r { whole 65 }", "f:3:16: expected a number from 1 to 64" },
     { HEAD "rule r { operators Conv fuse Conv Relu }", "f:3:35: expected '->', not 'Relu'" },
     { HEAD "rule r { operators Conv fuse Conv -> Relu }", "f:3:38: expected operators that "
                                                           "'operators' lists above; Relu is not" },
