@@ -21,3 +21,13 @@ find_path(COLLAGE_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h PATHS ${COLLAGE_VENV}/includ
 find_library(COLLAGE_ONEDNN_LIBRARY dnnl PATHS ${COLLAGE_VENV}/lib)
 file(GLOB COLLAGE_ONNXRUNTIME_LIBRARY ${site_packages}/onnxruntime/capi/libonnxruntime.so.*)
 file(GLOB COLLAGE_OPENVINO_LIBRARY ${site_packages}/openvino/libs/libopenvino_c.so.*)
+# Of several OpenBLAS and BLIS, those that use the threads of OpenMP, as oneDNN does. MKL is not in requirements.txt.
+foreach(multiarch "" ${CMAKE_LIBRARY_ARCHITECTURE})
+    foreach(library openblas blis)
+        string(TOUPPER ${library} upper)
+        if(NOT COLLAGE_${upper}_LIBRARY)
+            file(GLOB COLLAGE_${upper}_LIBRARY /usr/lib/${multiarch}/${library}-openmp/lib${library}.so.[0-9])
+        endif()
+    endforeach()
+endforeach()
+file(GLOB COLLAGE_MKL_LIBRARY ${COLLAGE_VENV}/lib/libmkl_rt.so.*)
