@@ -31,3 +31,11 @@ foreach(multiarch "" ${CMAKE_LIBRARY_ARCHITECTURE})
     endforeach()
 endforeach()
 file(GLOB COLLAGE_MKL_LIBRARY ${COLLAGE_VENV}/lib/libmkl_rt.so.*)
+
+# XNNPACK: the interface of its operators until 2023, which has no xnn_reshape functions.
+find_path(COLLAGE_XNNPACK_INCLUDE xnnpack.h)
+find_path(COLLAGE_PTHREADPOOL_INCLUDE pthreadpool.h)
+find_library(COLLAGE_XNNPACK_LIBRARY NAMES XNNPACK libXNNPACK.so.0)
+if(COLLAGE_XNNPACK_INCLUDE)
+    file(STRINGS ${COLLAGE_XNNPACK_INCLUDE}/xnnpack.h COLLAGE_XNNPACK_NEWER REGEX xnn_reshape_convolution2d LIMIT_COUNT 1)
+endif()
