@@ -42,6 +42,7 @@ const struct flavour flavour = {
     .hint = "install Debian's libblis4-openmp",
     .place = { "COLLAGE_BLIS_LIBRARY", "blis", COLLAGE_BLAS_BUILT, "libblis.so.4" },
     .environment = environment,
+    .has_batch = true,
     .identify = identify,
     .use_threads = use_threads,
 };

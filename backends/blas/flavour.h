@@ -20,6 +20,7 @@ struct flavour {
     const char *hint;  /* how to get it */
     struct library_place place;
     const char *const *environment;
+    bool has_batch; /* versions of today have cblas_sgemm_batch */
     /* Resolves what is the library's own, fills version_text and kernels; refuses a library that is
      * too old, counts in 64 bits or has threads that cannot be told how many to be. */
     collage_status (*identify)(struct library *library, const char *file, collage_message *message);

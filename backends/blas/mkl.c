@@ -68,6 +68,7 @@ const struct flavour flavour = {
     .hint = "install the Python wheel mkl",
     .place = { "COLLAGE_MKL_LIBRARY", "mkl", COLLAGE_BLAS_BUILT, "libmkl_rt.so" },
     .environment = environment,
+    .has_batch = true,
     .identify = identify,
     .use_threads = use_threads,
 };

@@ -54,7 +54,7 @@ static bool fits(const struct blas_choice *choice, const struct product *product
     if (choice->call == BLAS_GEMV)
         return vector;
     if (choice->call == BLAS_GEMM_BATCH)
-        return product->batch > 1;
+        return flavour.has_batch && product->batch > 1;
     return true;
 }
 
