@@ -83,7 +83,7 @@ install_wheels() {
 
 # MKL alone, without the runtimes of threads that its wheel asks for: it uses GCC's.
 install_mkl() {
-    echo "Set-up: will install MKL into .venv (800 MB on disk)"
+    echo "Set-up: will install MKL into .venv (700 MB on disk)"
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps mkl==2026.2.1
 }
 
