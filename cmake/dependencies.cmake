@@ -23,7 +23,9 @@ file(GLOB COLLAGE_ONNXRUNTIME_LIBRARY ${site_packages}/onnxruntime/capi/libonnxr
 file(GLOB COLLAGE_OPENVINO_LIBRARY ${site_packages}/openvino/libs/libopenvino_c.so.*)
 # Of several OpenBLAS and BLIS, those that use the threads of OpenMP, as oneDNN does.
 find_library(COLLAGE_OPENBLAS_LIBRARY NAMES libopenblas.so.0 PATH_SUFFIXES openblas-openmp)
-find_library(COLLAGE_BLIS_LIBRARY NAMES libblis.so.4 PATH_SUFFIXES blis-openmp)
+if(NOT COLLAGE_SANITIZE_ADDRESS) # LeakSanitizer dies of BLIS's thread-local memory (0.9; LSAN_OPTIONS=use_tls=0 helps)
+    find_library(COLLAGE_BLIS_LIBRARY NAMES libblis.so.4 PATH_SUFFIXES blis-openmp)
+endif()
 # A bundle goes without MKL: it is larger than all the rest together.
 if(NOT COLLAGE_BUNDLE)
     file(GLOB COLLAGE_MKL_LIBRARY ${COLLAGE_VENV}/lib/libmkl_rt.so.*)

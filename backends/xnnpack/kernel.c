@@ -104,8 +104,8 @@ static collage_status set_operands(collage_kernel *kernel, const collage_subgrap
             kernel->place[k] = kernel->scratch_bytes;
             kernel->scratch_bytes += padded(kernel->bytes[k]);
             if (recipe->elementwise && kernel->bytes[k] == result) {
-                kernel->inplace[2 * kernel->inplace_count] = 0;
-                kernel->inplace[2 * kernel->inplace_count + 1] = operand->input;
+                kernel->inplace[(size_t)2 * kernel->inplace_count] = 0;
+                kernel->inplace[(size_t)2 * kernel->inplace_count + 1] = operand->input;
                 kernel->inplace_count++;
             }
             continue;
