@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operand.c: what families ask about the values of a sub-graph. */
+/* operand.c: what families ask of the values of a sub-graph. Other plugins use it, too. */
 #include "family.h"
 
 struct operand operand_of(const collage_subgraph *subgraph, uint32_t value)
