@@ -41,30 +41,21 @@ static const collage_pattern patterns[] = {
  * have no words for. */
 #define ALL                                                                                        \
     "Abs, Neg, Sqrt, Reciprocal, Exp, Log, Relu, LeakyRelu, Sigmoid, Tanh, Swish, HardSwish, "     \
-    "HardSigmoid, Erf, Elu, Add, Sub, Mul, Div, Min, Max, PRelu, Where, Gelu, Clip, Pow
-"
+    "HardSigmoid, Erf, Elu, Add, Sub, Mul, Div, Min, Max, PRelu, Where, Gelu, Clip, Pow\n"
 
-    static const char pattern_text[] =
-        "collage_patterns 1
-        "
-        "rule cell {
-        "
-        "  operators " ALL "  fuse " ELEMENTWISE " -> " ELEMENTWISE "
-        "
-        "  whole 48
-        "
-        "}
-        "
-        "pattern two_lookups { y = Add(Gather(a, i), Gather(b, j)) }
-        "
-        "pattern two_lookups_and_more { y = Add(Add(Gather(a, i), Gather(b, j)), c) }
-        "
-        "pattern three_lookups { y = Add(Add(Gather(a, i), Gather(b, j)), Gather(c, k)) }
-        ";
+static const char pattern_text[] =
+    "collage_patterns 1\n"
+    "rule cell {\n"
+    "  operators " ALL "  fuse " ELEMENTWISE " -> " ELEMENTWISE "\n"
+    "  whole 48\n"
+    "}\n"
+    "pattern two_lookups { y = Add(Gather(a, i), Gather(b, j)) }\n"
+    "pattern two_lookups_and_more { y = Add(Add(Gather(a, i), Gather(b, j)), c) }\n"
+    "pattern three_lookups { y = Add(Add(Gather(a, i), Gather(b, j)), Gather(c, k)) }\n";
 
-    /* The same as oneDNN's plugin asks for: both use libgomp's threads. */
-    static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
-                                               "OMP_DYNAMIC=FALSE", NULL };
+/* The same as oneDNN's plugin asks for: both use libgomp's threads. */
+static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
+                                           "OMP_DYNAMIC=FALSE", NULL };
 
 /* Sub-graphs whose tensors are smaller than this are offered on one thread, too. */
 enum { SMALL_BYTES = 256 * 1024, NAME_BYTES = sizeof(((collage_variant *)0)->name) };
