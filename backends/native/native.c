@@ -28,10 +28,21 @@ static const collage_pattern patterns[] = {
     { "attention",
       "(MatMul|Transpose|Mul) MatMul*1 (Mul|Div|Add|Where)*3 Softmax MatMul Transpose*1" },
     { "attention operator", "Attention" },
+    { "lookup", "Gather Add*3" },
+    { "rotary", "RotaryEmbedding" },
+    { "moves", "(Concat|Split|Slice|Pad|Transpose|Resize)" },
+    { "pool", "(MaxPool|AveragePool|GlobalMaxPool|GlobalAveragePool)" },
     { "rows", ROWS " " ELEMENTWISE "*3" },
     { "scores", "(Add|Mul|Div|Where|Sub) (Add|Mul|Div|Where|Sub)*2 (Softmax|LogSoftmax)" },
     { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
 };
+
+/* Sums of lookups, of which a chain sees only one. */
+static const char pattern_text[] =
+    "collage_patterns 1\n"
+    "pattern two_lookups { y = Add(Gather(a, i), Gather(b, j)) }\n"
+    "pattern two_lookups_and_more { y = Add(Add(Gather(a, i), Gather(b, j)), c) }\n"
+    "pattern three_lookups { y = Add(Add(Gather(a, i), Gather(b, j)), Gather(c, k)) }\n";
 
 /* The same as oneDNN's plugin asks for: both use libgomp's threads. */
 static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
@@ -79,6 +90,9 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
         for (size_t k = 0; family_variant(families[f], subgraph, target, k, out); k++) {
             if (wanted-- > 0)
                 continue;
+            if (families[f]->indirect &&
+                out->struct_size > offsetof(collage_variant, flags)) /* else an older host's */
+                out->flags = COLLAGE_VARIANT_INDIRECT;
             if (index % offered == 1)
                 strncat(out->name, single, sizeof out->name - strlen(out->name) - 1);
             return true;
@@ -237,7 +251,8 @@ static collage_status run(collage_kernel *kernel, collage_stream *stream, const 
                           void *const *outputs, void *scratch, collage_message *message)
 {
     (void)stream;
-    (void)message;
+    if (kernel->family->check && !kernel->family->check(kernel, inputs, message))
+        return COLLAGE_ERROR_ARGUMENT;
     kernel->family->run(kernel, inputs, outputs, scratch);
     return COLLAGE_OK;
 }
@@ -252,6 +267,7 @@ static const collage_backend_api api = {
     .thread_flags = COLLAGE_THREADS_OBEYED | COLLAGE_THREADS_QUIET | COLLAGE_THREADS_CONCURRENT,
     .patterns = patterns,
     .pattern_count = sizeof patterns / sizeof patterns[0],
+    .pattern_text = pattern_text,
     .supports = supports,
     .variant = variant,
     .open = open_backend,

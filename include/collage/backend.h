@@ -198,6 +198,14 @@ typedef struct collage_target {
                           saturate on the way */
 } collage_target;
 
+/* What is to be known of a variant. */
+enum {
+    /* It computes sums of products by an algorithm that is not within the bound of direct summation
+     * (gamma_k times the sum of |a| |b|, k the length of the sum): Winograd's, for one. Such are
+     * not offered with strict precision. Another order of the sum is within. */
+    COLLAGE_VARIANT_INDIRECT = 1u << 0
+};
+
 /* One way to run a sub-graph: an algorithm and the layouts at its border. The host points `inputs`
  * and `outputs` at arrays as long as the sub-graph's, all row-major; the backend overwrites what
  * differs. */
@@ -206,6 +214,9 @@ typedef struct collage_variant {
     char name[32];
     collage_layout *inputs;
     collage_layout *outputs;
+    /* Since ABI 2.3: COLLAGE_VARIANT_*, 0 unless the backend sets it. An older host's variant ends
+     * before it: see struct_size. */
+    uint32_t flags;
 } collage_variant;
 
 /*

@@ -8,6 +8,7 @@
 #define COLLAGE_MEASURE_SAMPLE_H
 
 #include "pattern/candidate.h"
+#include "reference/bound.h"
 #include "reference/oracle.h"
 
 struct sample_conditions {
@@ -15,9 +16,11 @@ struct sample_conditions {
     uint64_t level_2_bytes, last_level_bytes; /* caches of the machine; 0: what the system says */
     double limit_seconds;                     /* for timing, after compiling */
     double tolerance;                         /* relative to the largest value of each output */
-    double known_ns;      /* of the fastest known way to do the same; 0: none is known */
-    bool quick;           /* a first look: a third of the limit, and 3 samples are enough */
-    const char *schedule; /* of a candidate: to compile it with; NULL: the backend's own choice */
+    double known_ns;       /* of the fastest known way to do the same; 0: none is known */
+    bool quick;            /* a first look: a third of the limit, and 3 samples are enough */
+    bool strict;           /* each element within the bound of direct summation, too */
+    struct bounds *bounds; /* strict: of the oracle; who samples makes them */
+    const char *schedule;  /* of a candidate: to compile it with; NULL: the backend's own choice */
 };
 
 /*

@@ -203,7 +203,7 @@ static bool lacks_costs(const struct optimizer *optimizer, node_id node, uint32_
     bool lacks = false;
     for (size_t c = 0; c < set->count; c++) {
         const struct candidate *candidate = &set->items[c];
-        if (candidate->backend != backend && !candidate->view)
+        if ((candidate->backend != backend && !candidate->view) || candidate->part)
             continue;
         const bool holds = region_covers(&candidate->region, node);
         if (holds && (candidate->view || candidate->cost.state == COST_MEASURED))

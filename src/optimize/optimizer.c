@@ -101,7 +101,8 @@ static void set_conditions(struct optimizer *optimizer)
                                     .level_2_bytes = optimizer->device.l2_bytes,
                                     .last_level_bytes = optimizer->device.last_level_cache_bytes,
                                     .limit_seconds = 0.06,
-                                    .tolerance = TENSOR_KERNEL_TOLERANCE };
+                                    .tolerance = TENSOR_KERNEL_TOLERANCE,
+                                    .strict = optimizer->settings.strict };
 }
 
 struct worker_setup optimizer_worker_setup(const struct optimizer *optimizer)
@@ -246,6 +247,7 @@ collage_status optimizer_make_candidates(struct optimizer *optimizer, struct err
     optimizer->set->files = optimizer->settings.pattern_files;
     optimizer->set->file_count = optimizer->settings.pattern_file_count;
     optimizer->set->recompute = optimizer->settings.recompute;
+    optimizer->set->strict = optimizer->settings.strict;
     optimizer->set->device = optimizer->device.name;
     optimizer->set->fingerprint = optimizer->device.fingerprint;
     return candidate_set_enumerate(optimizer->set, optimizer->enabled, error);

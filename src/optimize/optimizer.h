@@ -49,6 +49,7 @@ struct optimizer_settings {
     uint32_t search_generations;
     double search_seconds;
     bool recompute;          /* candidates may have copies of cheap nodes */
+    bool strict;             /* only kernels within the bound of direct summation */
     const collage_pin *pins; /* borrowed; node and backend are not NULL */
     size_t pin_count;
     const char *placement_path;                /* of a placement to hold to; NULL: none */

@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 
 #define PLAN_FORMAT "collage-plan"
+#define PLAN_STRICT "strict" /* the one precision that is written */
 enum { PLAN_VERSION = 1 };
 
 /* What a member may be; NUMBER takes integers too. */
@@ -37,6 +38,7 @@ struct member {
     ROW(PLAN_MODEL, "model", MEMBER_OBJECT)                                                        \
     ROW(PLAN_THREADS, "threads", MEMBER_INTEGER)                                                   \
     ROW(PLAN_LANES, "lanes", MEMBER_INTEGER_OR_ABSENT)                                             \
+    ROW(PLAN_PRECISION, "precision", MEMBER_TEXT_OR_ABSENT)                                        \
     ROW(PLAN_DEVICE, "device", MEMBER_TEXT)                                                        \
     ROW(PLAN_DEVICE_NAME, "device_name", MEMBER_TEXT)                                              \
     ROW(PLAN_PREDICTED, "predicted_ns", MEMBER_NUMBER)                                             \

@@ -322,6 +322,10 @@ static bool read_header(struct reader *r, const json_t *json, json_t **values)
     if (threads < 1 || threads > MOST_THREADS)
         return WRONG(r, "%" JSON_INTEGER_FORMAT " threads", threads);
     plan->threads = (int32_t)threads;
+    const char *precision = json_string_value(values[PLAN_PRECISION]);
+    if (precision && strcmp(precision, PLAN_STRICT) != 0)
+        return WRONG(r, "its precision is neither strict nor left out");
+    plan->strict = precision != NULL;
     plan->predicted_ns = json_number_value(values[PLAN_PREDICTED]);
     plan->optimal = json_boolean_value(values[PLAN_OPTIMAL]);
     plan->bound_ns = json_number_value(values[PLAN_BOUND]);
@@ -376,7 +380,7 @@ static bool check_operators(struct reader *r, const json_t *list, const struct p
 static bool find_backend(struct reader *r, const char *name, struct plan_step *step)
 {
     step->backend = GRAPH_NONE;
-    if (step->kind == PLAN_COPY && name[0] == '\0')
+    if ((step->kind == PLAN_COPY || step->kind == PLAN_JOIN) && name[0] == '\0')
         return true;
     for (uint32_t k = 0; k < r->plan->backend_count; k++)
         if (strcmp(r->plan->backends[k].name, name) == 0) {

@@ -217,6 +217,7 @@ collage_status plan_to_json(const struct plan *plan, const struct graph *graph, 
                          model_to_json(plan),
                          json_integer(plan->threads),
                          json_integer(plan->lanes),
+                         json_string(PLAN_STRICT),
                          json_text(plan->device),
                          json_text(plan->device_name),
                          number(plan->predicted_ns),
@@ -234,6 +235,8 @@ collage_status plan_to_json(const struct plan *plan, const struct graph *graph, 
         json_decref(json);
         return error_memory(error);
     }
+    if (!plan->strict)
+        json_object_del(json, PLAN_MEMBERS[PLAN_PRECISION].name);
     if (plan->object_count == 0) /* the usual case: as if there were no such member */
         json_object_del(json, PLAN_MEMBERS[PLAN_OBJECTS].name);
     if (plan->lanes == 0)

@@ -93,9 +93,21 @@ static uint32_t list_pieces(struct plan *plan, const struct plan_order *order, u
     return count;
 }
 
+/* Those that share memory: shares come before them. */
+static void place_sharers(struct plan *plan, const struct graph *graph, uint32_t *writers)
+{
+    bool part;
+    plan_tensor_writers(plan, writers);
+    for (uint32_t t = 0; t < plan->tensor_count; t++) {
+        struct plan_tensor *tensor = &plan->tensors[t];
+        if (tensor->shares != GRAPH_NONE && tensor->place == PLAN_ARENA)
+            tensor->offset = plan->tensors[tensor->shares].offset +
+                             plan_share_offset(plan, graph, writers, t, &part);
+    }
+}
+
 collage_status plan_memory(struct plan *plan, const struct graph *graph, struct error *error)
 {
-    (void)graph; /* sizes are in the tensors */
     struct plan_order order;
     collage_status status = plan_order_create(plan, &order, error);
     if (status != COLLAGE_OK)
@@ -114,6 +126,7 @@ collage_status plan_memory(struct plan *plan, const struct graph *graph, struct 
     plan->arena_bytes = place_pieces(pieces, count, placed, order.lanes);
     for (uint32_t k = 0; k < count; k++)
         plan->tensors[pieces[k].tensor].offset = pieces[k].offset;
+    place_sharers(plan, graph, placed); /* as long as the tensors */
     plan_order_free(&order);
     return COLLAGE_OK;
 }

@@ -281,6 +281,8 @@ collage_status report_placement_text(const struct graph *graph, const struct pla
         report_lanes_text(plan, out);
         text_string(out, "\n");
     }
+    if (plan->strict)
+        text_string(out, "  precision: strict\n");
     text_format(out, "  activations: %.1f MiB; ", (double)plan->arena_bytes / (1 << 20));
     report_bound_text(plan, out);
     text_string(out, "\n\n");

@@ -122,12 +122,21 @@ static collage_status check_supported(struct unit *u)
     return status == COLLAGE_OK ? check_schedule(u) : status;
 }
 
-/* An output may lie in an input only where the kernel itself says so. */
+static bool is_own_input(const struct plan_step *step, uint32_t tensor)
+{
+    for (uint32_t k = 0; k < step->input_count; k++)
+        if (step->inputs[k] == tensor)
+            return true;
+    return false;
+}
+
+/* An output may lie in an input only where the kernel itself says so. What it shares else, it is a
+ * part of (plan_verify). */
 static collage_status check_in_place(struct unit *u, const collage_kernel_info *info)
 {
     for (uint32_t o = 0; o < u->step->output_count; o++) {
         uint32_t shares = u->context->plan->tensors[u->step->outputs[o]].shares;
-        bool allowed = shares == GRAPH_NONE;
+        bool allowed = shares == GRAPH_NONE || !is_own_input(u->step, shares);
         for (size_t k = 0; k < info->inplace_count && k < 4 && !allowed; k++)
             allowed = info->inplace[2 * k] == o &&
                       info->inplace[2 * k + 1] < u->step->input_count &&

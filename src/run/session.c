@@ -66,6 +66,8 @@ static collage_status make_steps(struct session *session, const struct compile_c
             step->copy_bytes = plan->tensors[plan->steps[s].outputs[0]].bytes;
             continue;
         }
+        if (plan->steps[s].kind == PLAN_JOIN) /* there is nothing to do */
+            continue;
         collage_status status = compile_step(c, session, s, error);
         if (status != COLLAGE_OK)
             return status;
@@ -84,12 +86,18 @@ static char *make_memory(uint64_t bytes)
     return memory;
 }
 
+static char *arena_address(const struct session *session, const struct plan_tensor *tensor)
+{
+    return session->activations + (tensor->bytes ? tensor->offset : 0);
+}
+
 /* Where a tensor lies, NULL if the caller brings its memory with each run. */
 static const void *address_of(const struct session *session, const struct compile_context *c,
-                              const struct plan_tensor *root)
+                              uint32_t tensor)
 {
+    const struct plan_tensor *root = &c->plan->tensors[plan_tensor_root(c->plan, tensor)];
     if (root->place == PLAN_ARENA)
-        return session->activations + (root->bytes ? root->offset : 0);
+        return arena_address(session, &c->plan->tensors[tensor]);
     return root->place == PLAN_CONSTANT ? c->graph->values[root->value].tensor.data : NULL;
 }
 
@@ -100,7 +108,7 @@ static void fill_step(struct session *session, const struct compile_context *c, 
     for (uint32_t k = 0; k < from->input_count; k++) {
         const struct plan_tensor *root =
             &c->plan->tensors[plan_tensor_root(c->plan, from->inputs[k])];
-        step->inputs[k] = address_of(session, c, root);
+        step->inputs[k] = address_of(session, c, from->inputs[k]);
         if (root->place == PLAN_INPUT || root->place == PLAN_OUTPUT)
             session->input_patches[session->input_patch_count++] =
                 (struct input_patch){ &step->inputs[k], root->port, root->place == PLAN_OUTPUT };
@@ -109,7 +117,7 @@ static void fill_step(struct session *session, const struct compile_context *c, 
         const struct plan_tensor *root =
             &c->plan->tensors[plan_tensor_root(c->plan, from->outputs[k])];
         step->outputs[k] = root->place == PLAN_ARENA
-                               ? session->activations + (root->bytes ? root->offset : 0)
+                               ? arena_address(session, &c->plan->tensors[from->outputs[k]])
                                : NULL;
         if (root->place == PLAN_OUTPUT)
             session->output_patches[session->output_patch_count++] =

@@ -28,6 +28,7 @@ enum fault {
     NULL_KERNEL,
     FAIL_RUN,
     WRONG_ELEMENT,
+    INEXACT_ELEMENT,
     WRITES_NOTHING,
     OVERRUN,
     UNDERRUN,
@@ -167,6 +168,9 @@ static void misbehave(const struct collage_kernel *kernel, float *in, float *out
     switch (fake.fault) {
     case WRONG_ELEMENT:
         out[kernel->count - 1] += 0.5f;
+        break;
+    case INEXACT_ELEMENT:
+        out[kernel->count - 1] += 0.000002f;
         break;
     case OVERRUN:
         memset(out + kernel->count, 0, 1);

@@ -150,6 +150,28 @@ static void test_cold_weights(void **state)
     assert_int_equal(fake.compiled, 1);
 }
 
+/* What is near enough as a part of the largest value may still be further off than the product. */
+static void test_strict(void **state)
+{
+    struct fixture *f = *state;
+    const struct slack_values values = slack_values_of(f->oracle);
+    struct sample_conditions strict = conditions;
+    struct error error = { 0 };
+    candidate_id id = candidate(f, 1, MUL);
+    strict.strict = true;
+    assert_int_equal(bounds_create(f->graph, &values, &strict.bounds, &error), COLLAGE_OK);
+    struct cost cost = sample(f, id, &strict);
+    assert_sensible(&cost);
+    fake.fault = INEXACT_ELEMENT;
+    cost = sample(f, id, &conditions);
+    assert_sensible(&cost);
+    cost = sample(f, id, &strict);
+    assert_int_equal(cost.state, COST_FAILED);
+    assert_non_null(strstr(cost.reason, "not strict: output '"));
+    assert_true(cost.error == 0); /* it is not wrong */
+    bounds_destroy(strict.bounds);
+}
+
 /* Waking threads and fetching inputs is lost in the time of a long kernel: no twin is needed. */
 static void test_long_kernel_has_no_twin(void **state)
 {
@@ -378,6 +400,7 @@ int main(void)
         CASE(test_cold_weights),
         CASE(test_in_place),
         CASE(test_blocked_output),
+        CASE(test_strict),
         CASE(test_long_kernel_has_no_twin),
         CASE(test_slow_kernel_is_not_sampled),
         CASE(test_beaten_kernel_is_not_sampled),

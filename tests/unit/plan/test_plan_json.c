@@ -445,6 +445,31 @@ static void model_is_found_from_the_plan(void **state)
     sample_teardown(&s);
 }
 
+/* "precision" may be left out; else it is "strict", and survives a round trip. */
+static void precision_is_read_strictly(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct plan *plan;
+    struct error error = { 0 };
+    sample_setup(&s);
+    json_t *json = fresh(&s);
+    assert_null(json_object_get(json, "precision"));
+    json_object_set_new(json, "precision", json_string("strict"));
+    if (plan_from_json(json, s.graph, &plan, &error) != COLLAGE_OK)
+        fail_msg("%s", error.text);
+    json_decref(json);
+    assert_true(plan->strict);
+    OK(plan_to_json(plan, s.graph, &json, NULL));
+    plan_destroy(plan);
+    assert_string_equal(json_string_value(json_object_get(json, "precision")), "strict");
+    json_object_set_new(json, "precision", json_string("default"));
+    assert_int_equal(plan_from_json(json, s.graph, &plan, &error), COLLAGE_ERROR_FORMAT);
+    assert_non_null(strstr(error.text, "precision"));
+    json_decref(json);
+    sample_teardown(&s);
+}
+
 /* "schedule" may be left out; else it is a short text of a kernel, and survives a round trip. */
 static void schedules_are_read_strictly(void **state)
 {
@@ -512,6 +537,7 @@ int main(void)
         cmocka_unit_test(messages),
         cmocka_unit_test(lanes_are_read_strictly),
         cmocka_unit_test(objects_are_read_strictly),
+        cmocka_unit_test(precision_is_read_strictly),
         cmocka_unit_test(schedules_are_read_strictly),
         cmocka_unit_test(files_that_are_no_plans),
         cmocka_unit_test(mutated_texts),
