@@ -89,6 +89,15 @@ static bool set_steps(struct plan *plan, const struct plan *from, uint32_t lanes
 
 /* ---- in place ---- */
 
+/* Else it is a part of what a later Concat gives, and stays one. */
+static bool is_in_place(const struct plan_step *step, uint32_t shares)
+{
+    for (uint32_t k = 0; k < step->input_count && shares != GRAPH_NONE; k++)
+        if (step->inputs[k] == shares)
+            return true;
+    return false;
+}
+
 static bool kernel_allows(const struct plan *plan, const struct plan_step *step, uint32_t output,
                           const struct lane_kernel *kernel)
 {
@@ -134,7 +143,7 @@ static void limit_sharing(struct plan *plan, const uint32_t *order,
         const struct plan_step *step = &plan->steps[s];
         for (uint32_t o = 0; o < step->output_count; o++) {
             struct plan_tensor *tensor = &plan->tensors[step->outputs[o]];
-            if (tensor->shares == GRAPH_NONE)
+            if (!is_in_place(step, tensor->shares))
                 continue;
             const uint32_t shared = tensor->shares;
             const bool allowed =

@@ -34,6 +34,17 @@ static void need(struct orderer *o, uint32_t lane, uint32_t end)
         o->need[lane] = end;
 }
 
+/* Does the output lie in an input? Parts of what a later Concat gives do not: nobody else uses such
+ * a part before it is there. */
+static bool is_in_place(const struct plan *plan, const struct plan_step *step, uint32_t output)
+{
+    const uint32_t shares = plan->tensors[step->outputs[output]].shares;
+    for (uint32_t k = 0; k < step->input_count && shares != GRAPH_NONE; k++)
+        if (step->inputs[k] == shares)
+            return true;
+    return false;
+}
+
 /* What it reads must be there; what lies where it writes must be read by then. */
 static void need_data(struct orderer *o, uint32_t index)
 {
@@ -45,7 +56,7 @@ static void need_data(struct orderer *o, uint32_t index)
             need(o, o->order->lane[writer], writer + 1);
     }
     for (uint32_t k = 0; k < step->output_count; k++) {
-        if (plan->tensors[step->outputs[k]].shares == GRAPH_NONE)
+        if (!is_in_place(plan, step, k))
             continue;
         const uint32_t root = plan_tensor_root(plan, step->outputs[k]);
         for (uint32_t lane = 0; lane < o->order->lanes; lane++)

@@ -10,6 +10,7 @@
 #include "pattern/enumerate.h"
 #include "place/place.h"
 #include "run/session.h"
+#include "unit/run/lay_in_lanes.h"
 
 enum { SIDE = 4, MAX_VALUES = 40, MAX_JOINED = 4, ROUNDS = 300 };
 
@@ -156,6 +157,7 @@ static const collage_backend_api blocked_api = { .struct_size = sizeof blocked_a
                                                  .abi_major = COLLAGE_ABI_MAJOR,
                                                  .name = "blocked",
                                                  .kind = COLLAGE_OP_LEVEL,
+                                                 .thread_flags = COLLAGE_THREADS_CONCURRENT,
                                                  .patterns = patterns,
                                                  .pattern_count = 1,
                                                  .supports = blocked_supports,
@@ -506,6 +508,27 @@ static void random_networks_run(void **state)
     assert_true(taken.copies > 20 && taken.cuts > ROUNDS / 4);
 }
 
+/* ---- side by side ---- */
+
+static void random_networks_run_in_lanes(void **state)
+{
+    (void)state;
+    struct fake_world world = { 0 };
+    struct registry *registry = both(&world);
+    uint32_t in_lanes = 0;
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        seed = 10000 + round;
+        struct graph *graph = random_network();
+        struct plan *plan = make_plan(graph, registry, round % 3 == 0);
+        plan = save_and_read(lay_in_lanes(plan, graph, &seed, &in_lanes), graph);
+        run_and_compare(graph, plan, registry);
+        plan_destroy(plan);
+        graph_destroy(graph);
+    }
+    registry_destroy(registry);
+    assert_true(in_lanes > ROUNDS);
+}
+
 /* ---- plans of unknown origin ---- */
 
 /* What shares, and where tensors lie, is changed at random: whatever passes runs rightly. */
@@ -554,6 +577,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_networks_run),
+        cmocka_unit_test(random_networks_run_in_lanes),
         cmocka_unit_test(changed_plans_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
