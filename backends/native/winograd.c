@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * winograd.c: the family of 3x3 convolutions, grouped ones too, by Winograd's minimal filtering,
- * F(2x2) and F(4x4), and of 3x3x3 ones that do so over the two inner axes.
+ * F(2x2), F(4x4) and F(6x6), and of 3x3x3 ones that do so over the two inner axes.
  */
 #include "winograd.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANNELS_MIN = 16, MAP_MIN = 6, INPUTS_MAX = 32 };
+enum { CHANNELS_MIN = 16, MAP_MIN = 6, INPUTS_MAX = 32, MAP_SIX = 24, SUM_SIX = 128 };
 
 static bool refuse(collage_message *why, const char *text)
 {
@@ -117,12 +117,34 @@ static bool takes(const collage_subgraph *subgraph, const collage_target *target
     return read(&shape, &epilogue, subgraph, target, why);
 }
 
-/* The index-th tile size; 0: there are no more. F(6x6) is not offered: with inputs of a few units
- * and results clipped to a small range its error passed the tolerance (3e-5; winograd_scale_clip).
- */
-static int64_t tile_size(size_t index)
+/* Does something behind the convolution keep results in a small range? Errors are then large parts
+ * of them. */
+static bool is_bounded(const struct epilogue *epilogue)
 {
-    return index == 0 ? 4 : index == 1 ? 2 : 0;
+    for (uint32_t k = 0; k < epilogue->count; k++) {
+        enum epilogue_op op = epilogue->steps[k].op;
+        if (op == EPILOGUE_CLIP || op == EPILOGUE_SIGMOID || op == EPILOGUE_TANH ||
+            op == EPILOGUE_HARD_SIGMOID)
+            return true;
+    }
+    return false;
+}
+
+/* F(6x6) saves most where maps are large; its error is several times that of F(4x4), near the
+ * tolerance, if sums are long or results are bounded (docs/native-windows.md). */
+static bool takes_six(const struct winograd_shape *shape, const struct epilogue *epilogue)
+{
+    return shape->out_height >= MAP_SIX && shape->out_width >= MAP_SIX &&
+           shape->in_channels * shape->taps <= SUM_SIX && !is_bounded(epilogue);
+}
+
+/* The index-th tile size; 0: there are no more. */
+static int64_t tile_size(const struct winograd_shape *shape, const struct epilogue *epilogue,
+                         size_t index)
+{
+    static const int64_t sizes[] = { 4, 2, 6 };
+    size_t count = takes_six(shape, epilogue) ? 3 : 2;
+    return index < count ? sizes[index] : 0;
 }
 
 static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
@@ -130,9 +152,12 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
 {
     struct winograd_shape shape;
     struct epilogue epilogue;
-    if (!read(&shape, &epilogue, subgraph, target, NULL) || !tile_size(index))
+    if (!read(&shape, &epilogue, subgraph, target, NULL))
         return false;
-    snprintf(out->name, sizeof out->name, "winograd_f%d", (int)tile_size(index));
+    const int64_t tile = tile_size(&shape, &epilogue, index);
+    if (tile == 0)
+        return false;
+    snprintf(out->name, sizeof out->name, "winograd_f%d", (int)tile);
     collage_layout layout;
     int lanes = (int)isa_lanes(isa_of(target));
     snprintf(layout.tag, sizeof layout.tag, shape.taps == 3 ? "aBcde%db" : "aBcd%db", lanes);
