@@ -252,6 +252,27 @@ def print_searches(results):
                   f"{failure.strip().splitlines()[-1].replace('|', '/')} | | | | | | | |")
 
 
+def print_sessions(results):
+    """The exact search's plan against what users have without Collage."""
+    print("| network | threads | onnxruntime | openvino | plan | the plan is | best session / plan [95 % CI] |")
+    print("|---|--:|--:|--:|--:|---|--:|")
+    ratios = []
+    for result in results:
+        rows, plan = pooled(result["races"]), result["searches"]["exact"]
+        sessions = {name: rows[name] for name in ("onnxruntime", "openvino") if name in rows}
+        if "exact" not in rows or not sessions:
+            continue
+        best = min(sessions, key=lambda name: sessions[name]["ratio"])
+        same = plan["standalone"] and plan["backends"][0]["name"] == best
+        ratios.append(1.0 if same else sessions[best]["ratio"])
+        against = f"1 (equals: {ratio(sessions[best])})" if same else f"{best} {ratio(sessions[best])}"
+        cells = [milliseconds(rows[name]) if name in rows else "failed" for name in ("onnxruntime", "openvino", "exact")]
+        print(f"| {result['network']} | {result['threads']} | {' | '.join(cells)} | {plan['shares']} | {against} |")
+    if ratios:
+        print(f"\nGeometric mean of {len(ratios)}: {statistics.geometric_mean(ratios):.3f}; 1.05 and more in "
+              f"{sum(value >= 1.05 for value in ratios)}, below 0.98 in {sum(value < 0.98 for value in ratios)}.")
+
+
 def print_candidates(results):
     print("| network | threads | search | candidates | keys | measured | from the store | failed | regions merged "
           "| share of the predicted time by backend |")
@@ -333,7 +354,7 @@ def print_summary(results):
 
 
 def print_tables(results):
-    for printer in (print_searches, print_summary, print_candidates, print_additivity):
+    for printer in (print_searches, print_summary, print_sessions, print_candidates, print_additivity):
         printer(results)
         print()
     if any(result["ablation"] for result in results):

@@ -2,11 +2,12 @@
 /* collage bench-ops: single operators on each backend, side by side. */
 #include <stdlib.h>
 
-#include "cli.h"
+#include "shapes.h"
 
 struct settings {
     const char *backends, *filter;
     int32_t threads;
+    collage_precision precision;
     bool all, list, json, quiet;
 };
 
@@ -22,6 +23,7 @@ static const struct option options[] = {
       offsetof(struct settings, all) },
     { "list", 'l', OPTION_FLAG, NULL, "list the cases instead of running them",
       offsetof(struct settings, list) },
+    PRECISION_OPTION(struct settings),
     { "json", 0, OPTION_FLAG, NULL, "print one JSON object", offsetof(struct settings, json) },
     { "quiet", 'q', OPTION_FLAG, NULL, "no progress and no warnings",
       offsetof(struct settings, quiet) },
@@ -50,7 +52,8 @@ static int run(const void *data, const struct operands *operands)
                                                       .backends = settings->backends,
                                                       .threads = settings->threads,
                                                       .all = settings->all,
-                                                      .list = settings->list };
+                                                      .list = settings->list,
+                                                      .precision = settings->precision };
     collage_status status = collage_bench_operators(
         context, &choices, settings->json ? COLLAGE_FORMAT_JSON : COLLAGE_FORMAT_TEXT, write_out,
         &progress);

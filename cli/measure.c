@@ -7,6 +7,7 @@ struct settings {
     const char *node, *backends;
     int32_t threads;
     double budget;
+    collage_precision precision;
     struct option_list shapes;
     struct run_files files;
     bool remeasure, quiet;
@@ -23,6 +24,7 @@ static const struct option options[] = {
       offsetof(struct settings, budget) },
     SHAPE_OPTION(struct settings),
     RUN_FILE_OPTIONS(struct settings, files),
+    PRECISION_OPTION(struct settings),
     { "remeasure", 0, OPTION_FLAG, NULL, "measure anew what was measured before",
       offsetof(struct settings, remeasure) },
     { "quiet", 'q', OPTION_FLAG, NULL, "no progress and no warnings",
@@ -43,7 +45,8 @@ static collage_status measure(collage_context *context, const struct settings *s
                                               .backends = settings->backends,
                                               .threads = settings->threads,
                                               .budget_seconds = settings->budget,
-                                              .remeasure = settings->remeasure };
+                                              .remeasure = settings->remeasure,
+                                              .precision = settings->precision };
     return collage_measure(context, model, &choices, write_out, progress);
 }
 

@@ -13,6 +13,7 @@ struct settings {
     const char *output, *backends, *dump, *placement_out, *tuning_log;
     int32_t threads;
     double budget, race, tune;
+    collage_precision precision;
     struct option_list shapes;
     struct run_files files;
     struct search_settings search;
@@ -61,6 +62,7 @@ static const struct option options[] = {
     { "tuning-log", 0, OPTION_TEXT, "FILE",
       "use the schedules of this file; with --tune, write what was found there",
       offsetof(struct settings, tuning_log) },
+    PRECISION_OPTION(struct settings),
     { "remeasure", 0, OPTION_FLAG, NULL, "measure anew what was measured before",
       offsetof(struct settings, remeasure) },
     { "dump", 0, OPTION_TEXT, "DIR", "write the graph after each stage there, as text and picture",
@@ -175,6 +177,7 @@ static int search_to(const struct settings *settings, const char *path, const ch
                                          .budget_seconds = settings->budget,
                                          .race_seconds = settings->race,
                                          .remeasure = settings->remeasure,
+                                         .precision = settings->precision,
                                          .tune_seconds = settings->tune,
                                          .tuning_log = settings->tuning_log };
     struct pin_list pins = { .count = 0 };

@@ -46,6 +46,16 @@ static bool set_count(const struct command *command, const struct option *option
     return true;
 }
 
+static bool set_precision(const struct command *command, const struct option *option, void *target,
+                          const char *value)
+{
+    bool strict = strcmp(value, "strict") == 0;
+    if (!strict && strcmp(value, "default") != 0)
+        return bad(command, option, value, "a precision", "strict or default");
+    *(collage_precision *)target = strict ? COLLAGE_PRECISION_STRICT : COLLAGE_PRECISION_DEFAULT;
+    return true;
+}
+
 struct time_unit {
     const char *suffix; /* NULL ends the list */
     double factor;
@@ -117,6 +127,7 @@ static const option_setter setters[] = {
     [OPTION_SECONDS] = set_seconds,
     [OPTION_SOME_SECONDS] = set_some_seconds,
     [OPTION_NANOSECONDS] = set_nanoseconds,
+    [OPTION_PRECISION] = set_precision,
     [OPTION_LIST] = add_to_list,
 };
 

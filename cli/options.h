@@ -22,6 +22,7 @@ enum option_kind {
     OPTION_SOME_SECONDS, /* as OPTION_SECONDS; without a value it is OPTION_DEFAULT_SECONDS */
     OPTION_SECONDS,      /* double: 90, 90s, 5m, 1.5h, 30d; more than 0 */
     OPTION_NANOSECONDS,  /* double: 30ns, 10us, 0.01ms; more than 0 */
+    OPTION_PRECISION,    /* collage_precision */
     OPTION_LIST          /* struct option_list; may be given several times */
 };
 

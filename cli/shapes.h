@@ -13,6 +13,13 @@
         .offset = offsetof(settings, trust)                                                        \
     }
 
+#define PRECISION_OPTION(settings)                                                                 \
+    {                                                                                              \
+        .name = "precision", .kind = OPTION_PRECISION, .value = "NAME",                            \
+        .help = "strict: sums as exact as direct summation, so no Winograd; or default",           \
+        .offset = offsetof(settings, precision)                                                    \
+    }
+
 #define SHAPE_OPTION(settings)                                                                     \
     {                                                                                              \
         .name = "shape", .kind = OPTION_LIST, .value = "NAME=DIMS",                                \

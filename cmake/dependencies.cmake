@@ -21,3 +21,20 @@ find_path(COLLAGE_ONEDNN_INCLUDE oneapi/dnnl/dnnl.h PATHS ${COLLAGE_VENV}/includ
 find_library(COLLAGE_ONEDNN_LIBRARY dnnl PATHS ${COLLAGE_VENV}/lib)
 file(GLOB COLLAGE_ONNXRUNTIME_LIBRARY ${site_packages}/onnxruntime/capi/libonnxruntime.so.*)
 file(GLOB COLLAGE_OPENVINO_LIBRARY ${site_packages}/openvino/libs/libopenvino_c.so.*)
+# Of several OpenBLAS and BLIS, those that use the threads of OpenMP, as oneDNN does.
+find_library(COLLAGE_OPENBLAS_LIBRARY NAMES libopenblas.so.0 PATH_SUFFIXES openblas-openmp)
+if(NOT COLLAGE_SANITIZE_ADDRESS) # LeakSanitizer dies of BLIS's thread-local memory (0.9; LSAN_OPTIONS=use_tls=0 helps)
+    find_library(COLLAGE_BLIS_LIBRARY NAMES libblis.so.4 PATH_SUFFIXES blis-openmp)
+endif()
+# A bundle goes without MKL: it is larger than all the rest together.
+if(NOT COLLAGE_BUNDLE)
+    file(GLOB COLLAGE_MKL_LIBRARY ${COLLAGE_VENV}/lib/libmkl_rt.so.*)
+endif()
+
+# XNNPACK: the interface of its operators until 2023, which has no xnn_reshape functions.
+find_path(COLLAGE_XNNPACK_INCLUDE xnnpack.h)
+find_path(COLLAGE_PTHREADPOOL_INCLUDE pthreadpool.h)
+find_library(COLLAGE_XNNPACK_LIBRARY NAMES libXNNPACK.so.0)
+if(COLLAGE_XNNPACK_INCLUDE)
+    file(STRINGS ${COLLAGE_XNNPACK_INCLUDE}/xnnpack.h COLLAGE_XNNPACK_NEWER REGEX xnn_reshape_convolution2d LIMIT_COUNT 1)
+endif()

@@ -113,5 +113,15 @@ if(TARGET collage_plugin_openvino) # of its libraries, those that run ONNX model
     collage_install_licences(openvino ${site_packages}/openvino-*.dist-info/licenses/LICENSE
         ${site_packages}/openvino-*.dist-info/licenses/licensing/*)
 endif()
+foreach(name openblas blis xnnpack) # Debian's, with the licences of their packages; MKL stays where it is
+    string(TOUPPER ${name} upper)
+    if(TARGET collage_plugin_${name} AND COLLAGE_${upper}_LIBRARY)
+        set(soname_openblas libopenblas.so.0)
+        set(soname_blis libblis.so.4)
+        set(soname_xnnpack libXNNPACK.so.0)
+        collage_install_backend(${name} ${COLLAGE_${upper}_LIBRARY} ${soname_${name}})
+        collage_install_licences(${name} /usr/share/doc/lib${name}[0-9]-*/copyright /usr/share/doc/lib${name}[0-9]/copyright)
+    endif()
+endforeach()
 
 install(CODE "record_files(\"${record_file}\")" ALL_COMPONENTS)

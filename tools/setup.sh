@@ -3,24 +3,31 @@
 # Installs what Collage needs to be built and run, as far as it is missing. As root or with sudo.
 #   tools/setup.sh           to build and run
 #   tools/setup.sh --check   also what `make check` needs: clang, the linters, cmocka, a browser for the page
+#   tools/setup.sh --blas    also BLIS and MKL (230 MB to download), beside OpenBLAS
 # Touches Debian's packages, .venv in this checkout, and pip's cache in the user's cache folder.
 set -eu
 cd "$(dirname "$0")/.."
 
 # Compiler and build; ONNX messages; cost store; plan files; pictures; device key; hashes; bounds of
-# placements; wheels.
+# placements; wheels; OpenBLAS and XNNPACK.
 packages="build-essential cmake ninja-build pkg-config
     libprotobuf-c-dev protobuf-c-compiler
     libsqlite3-dev libjansson-dev libgraphviz-dev libhwloc-dev libxxhash-dev
     coinor-libcbc-dev
-    python3 python3-venv"
+    python3 python3-venv
+    libopenblas0-openmp libxnnpack-dev libpthreadpool-dev"
 check_packages="clang clang-format clang-tidy libcmocka-dev chromium"
 
+blas=no
 case "${1-}" in
 "") ;;
 --check) packages="$packages $check_packages" ;;
+--blas)
+    packages="$packages libblis4-openmp"
+    blas=yes
+    ;;
 *)
-    echo "tools/setup.sh: there is no option '$1'; only --check" >&2
+    echo "tools/setup.sh: there is no option '$1'; only --check and --blas" >&2
     exit 2
     ;;
 esac
@@ -74,5 +81,12 @@ install_wheels() {
     cp requirements.txt "$stamp"
 }
 
+# MKL alone, without the runtimes of threads that its wheel asks for: it uses GCC's.
+install_mkl() {
+    echo "Set-up: will install MKL into .venv (700 MB on disk)"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps mkl==2026.2.1
+}
+
 install_packages
 install_wheels
+[ "$blas" = no ] || install_mkl

@@ -40,6 +40,8 @@ struct collage_kernel {
 struct family {
     const char *name; /* of the variants, too: "winograd" has winograd, winograd_f2, ... */
 
+    bool indirect; /* its variants are COLLAGE_VARIANT_INDIRECT */
+
     /* Can it run this sub-graph? If not, `why` (may be NULL) says so in words. Sees hostile
      * sub-graphs: any convex one. */
     bool (*takes)(const collage_subgraph *subgraph, const collage_target *target,
@@ -57,6 +59,10 @@ struct family {
      * kernel->threads, isa, backend and schedule are set). On failure, destroy is called, too. */
     collage_status (*compile)(collage_kernel *kernel, const collage_compile_request *request,
                               const char *variant, collage_message *message);
+    /* Are the inputs such that it can run? If not, `message` says why: numbers that say where to
+     * read may be anything. NULL: any are. */
+    bool (*check)(const collage_kernel *kernel, const void *const *inputs,
+                  collage_message *message);
     /* Cannot fail: all that can go wrong has gone wrong before. Allocates nothing. */
     void (*run)(const collage_kernel *kernel, const void *const *inputs, void *const *outputs,
                 void *scratch);

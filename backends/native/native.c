@@ -28,25 +28,43 @@ static const collage_pattern patterns[] = {
     { "attention",
       "(MatMul|Transpose|Mul) MatMul*1 (Mul|Div|Add|Where)*3 Softmax MatMul Transpose*1" },
     { "attention operator", "Attention" },
+    { "lookup", "Gather Add*3" },
+    { "rotary", "RotaryEmbedding" },
+    { "moves", "(Concat|Split|Slice|Pad|Transpose|Resize)" },
+    { "pool", "(MaxPool|AveragePool|GlobalMaxPool|GlobalAveragePool)" },
     { "rows", ROWS " " ELEMENTWISE "*3" },
     { "scores", "(Add|Mul|Div|Where|Sub) (Add|Mul|Div|Where|Sub)*2 (Softmax|LogSoftmax)" },
     { "sum and norm", "(Add|Mul) (Add|Mul)*2 " ROWS " " ELEMENTWISE "*3" },
 };
 
-/* Graphs of them that only one result leaves: what chains have no words for. */
+/* Graphs of element-wise operators that only one result leaves, and sums of lookups: what chains
+ * have no words for. */
 #define ALL                                                                                        \
     "Abs, Neg, Sqrt, Reciprocal, Exp, Log, Relu, LeakyRelu, Sigmoid, Tanh, Swish, HardSwish, "     \
-    "HardSigmoid, Erf, Elu, Add, Sub, Mul, Div, Min, Max, PRelu, Where, Gelu, Clip, Pow\n"
+    "HardSigmoid, Erf, Elu, Add, Sub, Mul, Div, Min, Max, PRelu, Where, Gelu, Clip, Pow
+"
 
-static const char pattern_text[] = "collage_patterns 1\n"
-                                   "rule cell {\n"
-                                   "  operators " ALL "  fuse " ELEMENTWISE " -> " ELEMENTWISE "\n"
-                                   "  whole 48\n"
-                                   "}\n";
+    static const char pattern_text[] =
+        "collage_patterns 1
+        "
+        "rule cell {
+        "
+        "  operators " ALL "  fuse " ELEMENTWISE " -> " ELEMENTWISE "
+        "
+        "  whole 48
+        "
+        "}
+        "
+        "pattern two_lookups { y = Add(Gather(a, i), Gather(b, j)) }
+        "
+        "pattern two_lookups_and_more { y = Add(Add(Gather(a, i), Gather(b, j)), c) }
+        "
+        "pattern three_lookups { y = Add(Add(Gather(a, i), Gather(b, j)), Gather(c, k)) }
+        ";
 
-/* The same as oneDNN's plugin asks for: both use libgomp's threads. */
-static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
-                                           "OMP_DYNAMIC=FALSE", NULL };
+    /* The same as oneDNN's plugin asks for: both use libgomp's threads. */
+    static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
+                                               "OMP_DYNAMIC=FALSE", NULL };
 
 /* Sub-graphs whose tensors are smaller than this are offered on one thread, too. */
 enum { SMALL_BYTES = 256 * 1024, NAME_BYTES = sizeof(((collage_variant *)0)->name) };
@@ -95,6 +113,9 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
         for (size_t k = 0; family_variant(families[f], subgraph, target, k, out); k++) {
             if (wanted-- > 0)
                 continue;
+            if (families[f]->indirect &&
+                out->struct_size > offsetof(collage_variant, flags)) /* else an older host's */
+                out->flags |= COLLAGE_VARIANT_INDIRECT;
             if (index % offered == 1)
                 strncat(out->name, single, sizeof out->name - strlen(out->name) - 1);
             return true;
@@ -254,7 +275,8 @@ static collage_status run(collage_kernel *kernel, collage_stream *stream, const 
                           void *const *outputs, void *scratch, collage_message *message)
 {
     (void)stream;
-    (void)message;
+    if (kernel->family->check && !kernel->family->check(kernel, inputs, message))
+        return COLLAGE_ERROR_ARGUMENT;
     kernel->family->run(kernel, inputs, outputs, scratch);
     return COLLAGE_OK;
 }
@@ -266,9 +288,10 @@ static const collage_backend_api api = {
     .name = "native",
     .kind = COLLAGE_OP_LEVEL,
     .environment = environment,
-    .thread_flags = COLLAGE_THREADS_OBEYED | COLLAGE_THREADS_QUIET,
+    .thread_flags = COLLAGE_THREADS_OBEYED | COLLAGE_THREADS_QUIET | COLLAGE_THREADS_CONCURRENT,
     .patterns = patterns,
     .pattern_count = sizeof patterns / sizeof patterns[0],
+    .pattern_text = pattern_text,
     .supports = supports,
     .variant = variant,
     .open = open_backend,
@@ -279,7 +302,6 @@ static const collage_backend_api api = {
     .run = run,
     .kernel_destroy = destroy,
     .schedule = schedule,
-    .pattern_text = pattern_text,
 };
 
 COLLAGE_BACKEND_EXPORT const collage_backend_api *collage_backend_entry(uint32_t host_major);

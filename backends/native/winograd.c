@@ -250,6 +250,7 @@ static void destroy(collage_kernel *kernel)
 
 extern const struct family winograd_family;
 const struct family winograd_family = { .name = "winograd",
+                                        .indirect = true,
                                         .takes = takes,
                                         .variant = variant,
                                         .space = space,

@@ -27,8 +27,10 @@ set(licences_dir ${CMAKE_INSTALL_DOCDIR}/licences)
 set(record_file ${record_dir}/installed.txt)
 set(record_folders ${CMAKE_INSTALL_BINDIR} ${programs_dir} ${plugins_dir} ${package_dir} ${pkgconfig_dir}
     ${dlpack_dir}/dlpack ${record_dir} ${peers_dir} ${man_dir} ${completion_dir} ${CMAKE_INSTALL_DOCDIR})
-set(record_backend_folders ${backends_dir}/onednn ${backends_dir}/onnxruntime ${backends_dir}/openvino
-    ${licences_dir}/onednn ${licences_dir}/onnxruntime ${licences_dir}/openvino)
+set(record_backend_folders "")
+foreach(name onednn onnxruntime openvino openblas blis xnnpack)
+    list(APPEND record_backend_folders ${backends_dir}/${name} ${licences_dir}/${name})
+endforeach()
 install(CODE "
 include(\"${CMAKE_SOURCE_DIR}/cmake/install/record.cmake\")
 if(CMAKE_INSTALL_COMPONENT STREQUAL \"backends\")

@@ -198,6 +198,15 @@ typedef struct collage_target {
                           saturate on the way */
 } collage_target;
 
+/* What is to be known of a variant. */
+enum {
+    /* It computes sums of products by an algorithm that is not within the bound of direct summation
+     * (gamma_k times the sum of |a| |b|, k the length of the sum): Winograd's, for one. Such are
+     * not offered with strict precision. Another order of the sum is within. */
+    COLLAGE_VARIANT_INDIRECT = 1u << 0,
+    COLLAGE_VARIANT_CODE = 1u << 1 /* compiling it asks the host for code (make_code) */
+};
+
 /* One way to run a sub-graph: an algorithm and the layouts at its border. The host points `inputs`
  * and `outputs` at arrays as long as the sub-graph's, all row-major; the backend overwrites what
  * differs. */
@@ -206,13 +215,10 @@ typedef struct collage_variant {
     char name[32];
     collage_layout *inputs;
     collage_layout *outputs;
-    /* Since ABI 2.3; an older host's struct ends before it. 0 when the backend is asked. */
+    /* Since ABI 2.3: COLLAGE_VARIANT_*, 0 unless the backend sets it. An older host's variant ends
+     * before it: see struct_size. */
     uint32_t flags;
 } collage_variant;
-
-enum {
-    COLLAGE_VARIANT_CODE = 1u << 0 /* compiling it asks the host for code (make_code) */
-};
 
 /*
  * Since ABI 2.2. How a kernel of one variant cuts its work: sizes of blocks and tiles, what the
@@ -313,7 +319,11 @@ typedef enum collage_backend_kind {
 enum {
     COLLAGE_THREADS_OBEYED = 1u << 0, /* uses exactly target.threads, the calling thread included */
     COLLAGE_THREADS_NONE = 1u << 1,   /* runs in the calling thread only */
-    COLLAGE_THREADS_QUIET = 1u << 2   /* no thread spins after a run, given `environment` */
+    COLLAGE_THREADS_QUIET = 1u << 2,  /* no thread spins after a run, given `environment` */
+    /* Since ABI 2.3: kernels may run at the same time, each in a thread of its own, which need not
+     * be the one that compiled it, on as many threads as it was compiled for (OBEYED) or one
+     * (NONE). Compiling and destroying still come one at a time, with no kernel running. */
+    COLLAGE_THREADS_CONCURRENT = 1u << 3
 };
 
 typedef struct collage_backend_api {

@@ -256,6 +256,15 @@ typedef enum collage_search {
     COLLAGE_SEARCH_BRUTE = 4   /* tries everything; at most 12 operators */
 } collage_search;
 
+/* How exact sums of products must be (docs/measuring.md). Since 0.1. */
+typedef enum collage_precision {
+    COLLAGE_PRECISION_DEFAULT = 0, /* float32; a kernel is near the reference (1e-5 or so of an
+                                      output's largest value), whatever its algorithm */
+    /* Besides, each element is as near as direct summation in any order would be: within gamma_k
+     * times the sum of |a| |b|, k the length of the sum. So no Winograd. */
+    COLLAGE_PRECISION_STRICT = 1
+} collage_precision;
+
 /* Operators that run on a certain backend. */
 typedef struct collage_pin {
     const char *node;    /* the name of a node, or a glob (`*`, `?`, `[...]`) that names match */
@@ -297,6 +306,7 @@ typedef struct collage_optimize_options {
      * with tune_seconds what was found is written back; then it may be missing. NULL: none. Since
      * 0.1. */
     const char *tuning_log;
+    collage_precision precision; /* Since 0.1. */
 } collage_optimize_options;
 
 COLLAGE_API collage_status collage_optimize(collage_context *context, const collage_model *model,
@@ -472,6 +482,8 @@ typedef struct collage_bench_operators_options {
     int32_t threads; /* 0: the number of physical cores this process may use */
     bool all;        /* without names: the small cases of the conformance tests, too */
     bool list;       /* writes names and texts of the chosen cases instead of timing them */
+    /* Appended later: a struct that ends here is taken, too. */
+    collage_precision precision; /* a kernel that is not within its bound has failed */
 } collage_bench_operators_options;
 
 /*
@@ -497,6 +509,7 @@ typedef struct collage_measure_options {
     bool remeasure;        /* ignore stored costs (they are replaced) */
     const char *const *pattern_files; /* as in collage_optimize_options */
     size_t pattern_file_count;
+    collage_precision precision;
 } collage_measure_options;
 
 /*

@@ -79,6 +79,7 @@ collage_status collage_bench(collage_context *context, const collage_model *mode
         return status;
     struct optimizer_settings settings = settings_of(context, model);
     settings.threads = plan->plan->threads;
+    settings.strict = plan->plan->strict;
     if (own.seconds > 0)
         settings.race_seconds = own.seconds;
     struct arena *arena = arena_create();

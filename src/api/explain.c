@@ -51,8 +51,13 @@ collage_status collage_measure(collage_context *context, const collage_model *mo
         settings.budget_seconds = options->budget_seconds;
     struct text text = { 0 };
     struct search_files files;
-    /* A program that was built before the files came has a smaller struct. */
-    const bool known = options->struct_size >= sizeof *options;
+    /* A program that was built before the files, or the precision, came has a smaller struct. */
+    const bool known = options->struct_size >= offsetof(collage_measure_options, precision);
+    const bool whole = options->struct_size >= sizeof *options;
+    if (whole && (unsigned)options->precision > COLLAGE_PRECISION_STRICT)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "there is no precision %d",
+                         (int)options->precision);
+    settings.strict = whole && options->precision == COLLAGE_PRECISION_STRICT;
     status = search_files_load(context, known ? options->pattern_files : NULL,
                                known ? options->pattern_file_count : 0, &files, &settings, error);
     if (status == COLLAGE_OK)

@@ -69,6 +69,9 @@ static collage_status check_options(const collage_optimize_options *options, str
     if (options->threads < 0 || options->threads > 4096)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "%d threads: give 1 to 4096, or 0 for all",
                          options->threads);
+    if ((unsigned)options->precision > COLLAGE_PRECISION_STRICT)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "there is no precision %d",
+                         (int)options->precision);
     if ((unsigned)options->search > COLLAGE_SEARCH_BRUTE)
         return error_set(error, COLLAGE_ERROR_ARGUMENT, "there is no search %d",
                          (int)options->search);
@@ -108,6 +111,7 @@ static void set_search(const collage_optimize_options *options, struct optimizer
     settings->pin_count = options->pin_count;
     settings->placement_path = options->placement;
     settings->recompute = options->allow_recompute;
+    settings->strict = options->precision == COLLAGE_PRECISION_STRICT;
     settings->tune_seconds = options->tune_seconds;
     settings->tuning_log = options->tuning_log;
 }

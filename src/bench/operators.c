@@ -130,6 +130,29 @@ static void put_shape(char *text, size_t size, const struct tensor *tensor, cons
     snprintf(text + used, size - used, "%s%s", separator, dims);
 }
 
+static uint64_t touched_bytes(const struct graph *graph)
+{
+    uint64_t bytes = 0;
+    for (size_t v = 0; v < graph->value_count; v++)
+        bytes += tensor_bytes(&graph->values[v].tensor);
+    return bytes;
+}
+
+/* Inputs, constants and outputs each once; what is between two operators need not be written. */
+static double bound_of(const struct job *job)
+{
+    const struct graph *graph = job->made.graph;
+    struct workload work = { .flop = graph_work(graph), .working_set_bytes = touched_bytes(graph) };
+    for (size_t v = 0; v < graph->value_count; v++)
+        if (graph->values[v].kind == VALUE_CONSTANT)
+            work.weight_bytes += tensor_bytes(&graph->values[v].tensor);
+    for (uint32_t k = 0; k < graph->input_count; k++)
+        work.activation_bytes += tensor_bytes(&graph->values[graph->inputs[k]].tensor);
+    for (uint32_t k = 0; k < graph->output_count; k++)
+        work.activation_bytes += tensor_bytes(&graph->values[graph->outputs[k]].tensor);
+    return peaks_bound_ns(job->settings->peaks, &work);
+}
+
 /* The operands of the first node and the outputs of the whole. */
 static void describe(struct job *job)
 {
@@ -145,6 +168,8 @@ static void describe(struct job *job)
         put_shape(result->shapes, sizeof result->shapes, &graph->values[graph->outputs[k]].tensor,
                   k ? ", " : " -> ");
     result->work = graph_work(graph);
+    if (job->settings->peaks)
+        result->bound_ns = bound_of(job);
 }
 
 static collage_status prepare(struct job *job, struct error *error)
@@ -171,6 +196,8 @@ static collage_status prepare(struct job *job, struct error *error)
     status = worker_create(&setup, &job->worker, error);
     if (status == COLLAGE_OK)
         status = candidate_set_create(graph, settings->registry, &job->target, &job->set, error);
+    if (status == COLLAGE_OK)
+        job->set->strict = settings->options->precision == COLLAGE_PRECISION_STRICT;
     return status;
 }
 
@@ -222,16 +249,10 @@ static collage_status add_refusal(struct job *job, uint32_t backend, struct erro
     struct bench_row *row = add_row(job, backend);
     if (!row)
         return error_memory(error);
-    row->refusal = arena_string(job->set->arena, taken ? "a view: nothing is computed" : why.text);
+    const char *reason = job->set->strict ? "a view, or all its variants are not strict"
+                                          : "a view: nothing is computed";
+    row->refusal = arena_string(job->set->arena, taken ? reason : why.text);
     return row->refusal ? COLLAGE_OK : error_memory(error);
-}
-
-static uint64_t touched_bytes(const struct graph *graph)
-{
-    uint64_t bytes = 0;
-    for (size_t v = 0; v < graph->value_count; v++)
-        bytes += tensor_bytes(&graph->values[v].tensor);
-    return bytes;
 }
 
 static collage_status measure(struct job *job, candidate_id id, struct error *error)
@@ -239,7 +260,8 @@ static collage_status measure(struct job *job, candidate_id id, struct error *er
     const struct sample_conditions conditions = { .working_set_bytes =
                                                       touched_bytes(job->made.graph),
                                                   .limit_seconds = limit_seconds,
-                                                  .tolerance = TENSOR_KERNEL_TOLERANCE };
+                                                  .tolerance = TENSOR_KERNEL_TOLERANCE,
+                                                  .strict = job->set->strict };
     collage_status status = check_interrupt(job, error);
     if (status != COLLAGE_OK)
         return status;

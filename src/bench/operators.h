@@ -12,12 +12,14 @@
 
 #include "base/text.h"
 #include "cases/case_graph.h"
+#include "measure/peaks.h"
 #include "worker/worker.h"
 
 struct bench_settings {
     struct registry *registry; /* described: versions and problems are known */
     const char *plugin_directories, *worker_program, *cache_directory;
     const collage_bench_operators_options *options;
+    const struct peaks *peaks; /* of the machine; NULL: not known */
     collage_log_fn log;
     collage_progress_fn progress;
     void *user;
@@ -35,6 +37,7 @@ struct bench_result {
     const struct operator_case *row;
     char shapes[256]; /* "1x64x56x56, 64x64x3x3 -> 1x64x56x56" */
     double work;      /* floating-point operations; 0 if not counted */
+    double bound_ns;  /* the least time, by the machine's peaks; 0 if not known */
     struct bench_row *rows;
     size_t count;
 };
@@ -58,7 +61,8 @@ collage_status bench_report(const struct bench_settings *settings, collage_forma
 
 /* ---- writers ---- */
 
-void bench_put_head(int32_t threads, struct text *out);
+/* peaks may be NULL. */
+void bench_put_head(int32_t threads, const struct peaks *peaks, struct text *out);
 void bench_put_result(const struct bench_result *result, struct text *out);
 /* NULL: out of memory. */
 json_t *bench_result_to_json(const struct bench_result *result);

@@ -51,10 +51,11 @@ static collage_status list_cases(const collage_bench_operators_options *options,
     return status;
 }
 
-static collage_status write_head(int32_t threads, const struct output *output, struct error *error)
+static collage_status write_head(int32_t threads, const struct peaks *peaks,
+                                 const struct output *output, struct error *error)
 {
     struct text text = { 0 };
-    bench_put_head(threads, &text);
+    bench_put_head(threads, peaks, &text);
     collage_status status = hand_over(&text, output, error);
     text_free(&text);
     return status;
@@ -71,11 +72,20 @@ static json_t *versions(const struct registry *registry)
     return list;
 }
 
-static collage_status write_json(const struct registry *registry, int32_t threads,
+static json_t *peaks_to_json(const struct peaks *peaks)
+{
+    return json_pack("{s:f, s:f, s:f, s:f}", "gflops", peaks->flop_per_ns, "memory_gb_per_s",
+                     peaks->bytes_per_ns[PEAK_MEMORY], "last_cache_gb_per_s",
+                     peaks->bytes_per_ns[PEAK_LAST_LEVEL], "second_cache_gb_per_s",
+                     peaks->bytes_per_ns[PEAK_LEVEL_2]);
+}
+
+static collage_status write_json(const struct registry *registry, const struct peaks *peaks,
                                  const struct output *output, struct error *error)
 {
-    json_t *json = json_pack("{s:i, s:o, s:O}", "threads", (int)threads, "versions",
-                             versions(registry), "cases", output->cases);
+    json_t *json =
+        json_pack("{s:i, s:o, s:o, s:O}", "threads", (int)peaks->threads, "versions",
+                  versions(registry), "peaks", peaks_to_json(peaks), "cases", output->cases);
     struct text text = { 0 };
     collage_status status = json_put(json, JSON_INDENT(1), &text) ? hand_over(&text, output, error)
                                                                   : error_memory(error);
@@ -89,13 +99,16 @@ static collage_status report(const struct bench_settings *settings, struct outpu
 {
     int32_t threads = registry_host_target(settings->options->threads).threads;
     size_t wrong = 0;
-    collage_status status = COLLAGE_OK;
-    if (!output->cases)
-        status = write_head(threads, output, error);
+    struct peaks peaks;
+    struct bench_settings with_peaks = *settings;
+    collage_status status = peaks_measure(threads, &peaks, error);
+    with_peaks.peaks = &peaks;
+    if (status == COLLAGE_OK && !output->cases)
+        status = write_head(threads, &peaks, output, error);
     if (status == COLLAGE_OK)
-        status = bench_run(settings, take_result, output, &wrong, error);
+        status = bench_run(&with_peaks, take_result, output, &wrong, error);
     if (status == COLLAGE_OK && output->cases)
-        status = write_json(settings->registry, threads, output, error);
+        status = write_json(settings->registry, &peaks, output, error);
     if (status == COLLAGE_OK && wrong > 0)
         status = error_set(error, COLLAGE_ERROR_WRONG_RESULT,
                            "%zu kernel%s gave a wrong result: see 'failed' in the report", wrong,

@@ -17,14 +17,27 @@ static double best_ns(const struct bench_result *result)
     return any ? result->rows[0].cost.cost_ns : 0;
 }
 
-void bench_put_head(int32_t threads, struct text *out)
+/* Of the machine, in the order in which data come nearer. */
+static void put_peaks(const struct peaks *peaks, struct text *out)
+{
+    text_format(
+        out,
+        "roof: the least time by the machine's peaks, as a part of the lower decile; %.1f "
+        "GFLOP/s;\n%.1f GB/s from memory, %.1f from the last cache, %.1f from the second.\n",
+        peaks->flop_per_ns, peaks->bytes_per_ns[PEAK_MEMORY], peaks->bytes_per_ns[PEAK_LAST_LEVEL],
+        peaks->bytes_per_ns[PEAK_LEVEL_2]);
+}
+
+void bench_put_head(int32_t threads, const struct peaks *peaks, struct text *out)
 {
     text_format(out,
                 "%d thread%s. Times in microseconds: the least, and where the median lies (95 %% "
                 "confidence);\nratio: of the lower decile to the fastest's.\n",
                 threads, threads == 1 ? "" : "s");
-    text_format(out, "\n  %-12s %-20s %10s %10s %10s %7s %9s\n", "backend", "variant", "min",
-                "median >=", "<=", "ratio", "GFLOP/s");
+    if (peaks)
+        put_peaks(peaks, out);
+    text_format(out, "\n  %-12s %-20s %10s %10s %10s %7s %9s %6s\n", "backend", "variant", "min",
+                "median >=", "<=", "ratio", "GFLOP/s", "roof");
 }
 
 static void put_measured(const struct bench_result *result, const struct bench_row *row,
@@ -39,6 +52,10 @@ static void put_measured(const struct bench_result *result, const struct bench_r
         text_format(out, " %9.1f", result->work / cost->cost_ns);
     else
         text_format(out, " %9s", "-");
+    if (result->bound_ns > 0 && cost->cost_ns > 0)
+        text_format(out, " %5.1f%%", 100 * result->bound_ns / cost->cost_ns);
+    else
+        text_format(out, " %6s", "-");
     text_string(out, cost->implementation[0] ? "  " : "");
     text_printable(out, cost->implementation, 0);
     text_string(out, "\n");
@@ -86,6 +103,8 @@ static json_t *row_to_json(const struct bench_result *result, const struct bench
                   cost->error, "implementation", json_text(cost->implementation));
     if (json && result->work > 0 && cost->cost_ns > 0)
         json_object_set_new(json, "gflops", json_real(result->work / cost->cost_ns));
+    if (json && result->bound_ns > 0 && cost->cost_ns > 0)
+        json_object_set_new(json, "roof", json_real(result->bound_ns / cost->cost_ns));
     return json;
 }
 
@@ -99,7 +118,7 @@ json_t *bench_result_to_json(const struct bench_result *result)
             return NULL;
         }
     }
-    return json_pack("{s:s, s:s, s:s, s:f, s:o}", "case", result->row->name, "text",
-                     result->row->text, "shapes", result->shapes, "flop", result->work, "results",
-                     rows);
+    return json_pack("{s:s, s:s, s:s, s:f, s:f, s:o}", "case", result->row->name, "text",
+                     result->row->text, "shapes", result->shapes, "flop", result->work, "bound_ns",
+                     result->bound_ns, "results", rows);
 }

@@ -42,6 +42,7 @@ const struct operator_case operator_cases[] = {
 #include "cases/control.def"
 #include "cases/convolutions.def"
 #include "cases/layers.def"
+#include "cases/moves.def"
 #include "cases/rows.def"
 #include "cases/traps.def"
 #include "cases/windows.def"

@@ -32,20 +32,29 @@ static collage_status find_slack(const struct candidate_set *set, const struct r
     return slack ? slack_find(set->graph, region, &values, slack, error) : error_memory(error);
 }
 
+static collage_status find_bounds(const struct region *region, struct bounds *bounds,
+                                  struct arena *arena, struct trial_spec *spec, struct error *error)
+{
+    const float **found = arena_array(arena, region->output_count, sizeof *found);
+    spec->bounds = found;
+    return found ? bounds_find(bounds, region, arena, found, error) : error_memory(error);
+}
+
 static collage_status spec_of_candidate(const struct candidate_set *set, candidate_id id,
-                                        const struct oracle *oracle, double tolerance,
-                                        const char *schedule, struct arena *arena,
-                                        struct trial_spec *spec, struct error *error)
+                                        const struct oracle *oracle,
+                                        const struct sample_conditions *conditions,
+                                        struct arena *arena, struct trial_spec *spec,
+                                        struct error *error)
 {
     const struct candidate *candidate = &set->items[id];
     *spec = (struct trial_spec){ .registry = set->registry,
                                  .backend = candidate->backend,
                                  .target = &set->target,
                                  .variant = candidate->variant,
-                                 .schedule = schedule,
+                                 .schedule = conditions->schedule,
                                  .input_layouts = candidate->input_layouts,
                                  .output_layouts = candidate->output_layouts,
-                                 .tolerance = tolerance,
+                                 .tolerance = conditions->tolerance,
                                  .arena = arena };
     spec->inputs =
         values_of(arena, oracle, candidate->region.inputs, candidate->region.input_count);
@@ -54,6 +63,8 @@ static collage_status spec_of_candidate(const struct candidate_set *set, candida
     if (!spec->inputs || !spec->expected)
         return error_memory(error);
     collage_status status = find_slack(set, &candidate->region, oracle, arena, spec, error);
+    if (status == COLLAGE_OK && conditions->strict && conditions->bounds)
+        status = find_bounds(&candidate->region, conditions->bounds, arena, spec, error);
     return status == COLLAGE_OK ? candidate_subgraph(set, id, arena, &spec->subgraph, error)
                                 : status;
 }
@@ -155,8 +166,7 @@ collage_status sample_candidate(struct candidate_set *set, candidate_id id,
     struct error failure = { 0 };
     struct trial_spec spec;
     code_begin(set->registry->code);
-    collage_status status = spec_of_candidate(set, id, oracle, conditions->tolerance,
-                                              conditions->schedule, own, &spec, &failure);
+    collage_status status = spec_of_candidate(set, id, oracle, conditions, own, &spec, &failure);
     if (status == COLLAGE_OK)
         status = sample_trial(&spec, conditions, arena, cost, &failure);
     arena_destroy(own);
@@ -261,11 +271,12 @@ collage_status sample_switch(struct candidate_set *set, candidate_id a, candidat
     struct arena *arena = arena_create();
     if (!arena)
         return error_memory(error);
+    const struct sample_conditions unchecked = { .tolerance = 0 };
     struct trial_spec spec_a, spec_b;
     struct trial *trial_a = NULL, *trial_b = NULL;
-    collage_status status = spec_of_candidate(set, a, oracle, 0, NULL, arena, &spec_a, error);
+    collage_status status = spec_of_candidate(set, a, oracle, &unchecked, arena, &spec_a, error);
     if (status == COLLAGE_OK)
-        status = spec_of_candidate(set, b, oracle, 0, NULL, arena, &spec_b, error);
+        status = spec_of_candidate(set, b, oracle, &unchecked, arena, &spec_b, error);
     if (status == COLLAGE_OK)
         status = trial_create(&spec_a, &trial_a, error);
     if (status == COLLAGE_OK)

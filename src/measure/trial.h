@@ -25,6 +25,9 @@ struct trial_spec {
     const struct tensor *inputs, *expected;               /* row-major, as the sub-graph's */
     const double *slack; /* of each output (reference/slack.h); NULL: none */
     double tolerance;    /* for what is beyond it */
+    /* Of each output: how far each element may be off (reference/bound.h), or NULL; NULL: of none.
+     */
+    const float *const *bounds;
     struct arena *arena; /* for small things; outlives the trial */
 };
 
@@ -41,7 +44,8 @@ uint64_t trial_weight_bytes(const struct trial *trial);
 /*
  * Runs once out of place and once for each in-place pair, checking all there is to check.
  * *worst: the error of the worst output; *first_ns: the time of the first run.
- * COLLAGE_ERROR_WRONG_RESULT if anything is wrong with what was written.
+ * COLLAGE_ERROR_WRONG_RESULT if anything is wrong with what was written, COLLAGE_ERROR_UNSUPPORTED
+ * if it is right, but beyond a bound.
  */
 collage_status trial_check(struct trial *trial, double *worst, double *first_ns,
                            struct error *error);

@@ -39,6 +39,32 @@ static void print_position(const struct tensor *tensor, int64_t index, char *tex
         snprintf(text + used, size - used, "]");
 }
 
+/* Is each element within its bound? What is not finite was compared before. */
+static collage_status compare_bounds(const struct trial *trial, uint32_t k,
+                                     const struct tensor *actual, struct error *error)
+{
+    const struct tensor *expected = &trial->spec->expected[k];
+    const float *bound = trial->spec->bounds ? trial->spec->bounds[k] : NULL;
+    double worst = 1;
+    int64_t at = -1, count = bound ? tensor_elements(expected) : 0;
+    for (int64_t i = 0; i < count; i++) {
+        double error_here = fabs(tensor_get(actual, i) - tensor_get(expected, i));
+        if (error_here > worst * (double)bound[i]) {
+            worst = error_here / (double)bound[i];
+            at = i;
+        }
+    }
+    if (at < 0)
+        return COLLAGE_OK;
+    char position[192];
+    print_position(actual, at, position, sizeof position);
+    return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
+                     "not strict: output '%s' at %s is %.9g, expected %.9g; direct summation would "
+                     "be within %.2g",
+                     output_name(trial, k), position, tensor_get(actual, at),
+                     tensor_get(expected, at), (double)bound[at]);
+}
+
 /* `actual`: row-major. */
 static collage_status compare_output(const struct trial *trial, uint32_t k,
                                      const struct tensor *actual, double *worst,
@@ -50,7 +76,7 @@ static collage_status compare_output(const struct trial *trial, uint32_t k,
     if (!(difference.error <= *worst))
         *worst = difference.error;
     if (difference.error <= trial->spec->tolerance)
-        return COLLAGE_OK;
+        return compare_bounds(trial, k, actual, error);
     char position[192];
     print_position(actual, difference.index, position, sizeof position);
     if (!isfinite(difference.error))

@@ -33,6 +33,7 @@ enum {
         1
         << 2, /* output has the bytes of input 0 (Reshape, Flatten, Squeeze, Unsqueeze, Identity) */
     OP_SHAPE = 1 << 3,  /* output depends on the shapes of the inputs only (Shape, Size) */
+    OP_SUMS = 1 << 5,   /* output is sums of products of inputs 0 and 1, and a bias */
     OP_CONTROL = 1 << 4 /* runs sub-graphs, for as long as they say: not to be computed ahead */
 };
 

@@ -6,6 +6,7 @@
 
 #include "graph/subgraph.h"
 #include "optimize/key_table.h"
+#include "optimize/singles.h"
 #include "optimize/tune.h"
 #include "pattern/schedule.h"
 
@@ -80,12 +81,16 @@ static bool is_whole(const struct optimizer *optimizer, const struct candidate *
            candidate->region.node_count == optimizer->settings.graph->node_count;
 }
 
+/* quick: a first look, unless much depends on it. */
 static collage_status measure_one(struct optimizer *optimizer, candidate_id id,
-                                  const char *schedule, struct cost *cost, struct error *error)
+                                  const char *schedule, bool quick, struct cost *cost,
+                                  struct error *error)
 {
     struct candidate *candidate = &optimizer->set->items[id];
     struct sample_conditions conditions = optimizer->conditions;
     conditions.schedule = schedule;
+    conditions.quick = quick && !is_whole(optimizer, candidate);
+    conditions.known_ns = singles_known_ns(optimizer->set, candidate);
     if (candidate->backend == REGISTRY_REFERENCE)
         conditions.limit_seconds /= 5;
     else if (is_whole(optimizer, candidate))
@@ -125,18 +130,18 @@ static collage_status keep(struct optimizer *optimizer, candidate_id id, const s
     return cost_store_put(optimizer->store, key, &conditions, description, cost, error);
 }
 
-collage_status candidate_cost_measure(struct optimizer *optimizer, candidate_id id,
+collage_status candidate_cost_measure(struct optimizer *optimizer, candidate_id id, bool quick,
                                       struct cost *cost, struct error *error)
 {
     const char *schedule = cost->schedule;
-    collage_status status = measure_one(optimizer, id, schedule, cost, error);
+    collage_status status = measure_one(optimizer, id, schedule, quick, cost, error);
     if (status == COLLAGE_OK)
         status = keep(optimizer, id, cost, error);
     if (status != COLLAGE_OK || !schedule || cost->state == COST_MEASURED)
         return status;
     status = stored_cost(optimizer, id, NULL, cost, error);
     return status == COLLAGE_OK && cost->state == COST_UNKNOWN
-               ? candidate_cost_measure(optimizer, id, cost, error)
+               ? candidate_cost_measure(optimizer, id, quick, cost, error)
                : status;
 }
 
@@ -147,7 +152,7 @@ collage_status optimizer_schedule_cost(struct optimizer *optimizer, candidate_id
     collage_status status = stored_cost(optimizer, id, schedule, cost, error);
     if (status != COLLAGE_OK || cost->state != COST_UNKNOWN || !measure)
         return status;
-    status = measure_one(optimizer, id, schedule, cost, error);
+    status = measure_one(optimizer, id, schedule, false, cost, error);
     return status == COLLAGE_OK ? keep(optimizer, id, cost, error) : status;
 }
 
@@ -162,7 +167,7 @@ collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id,
         *origin = "from the store";
     if (status == COLLAGE_OK && cost.state == COST_UNKNOWN && measure) {
         *origin = "measured now";
-        status = candidate_cost_measure(optimizer, id, &cost, error);
+        status = candidate_cost_measure(optimizer, id, false, &cost, error);
     }
     if (status != COLLAGE_OK || cost.state == COST_UNKNOWN)
         return status;
@@ -175,7 +180,7 @@ collage_status optimizer_measure_again(struct optimizer *optimizer, candidate_id
                                        struct cost *best, struct error *error)
 {
     struct cost cost;
-    collage_status status = measure_one(optimizer, id, best->schedule, &cost, error);
+    collage_status status = measure_one(optimizer, id, best->schedule, false, &cost, error);
     if (status != COLLAGE_OK)
         return status;
     /* Only passes that find nothing lower count: a cost is settled when two of them agree. */

@@ -16,8 +16,9 @@
 collage_status candidate_cost_known(struct optimizer *optimizer, candidate_id id, struct cost *cost,
                                     struct error *error);
 
-/* Measures with cost->schedule, and if that fails, as the backend likes; keeps what came out. */
-collage_status candidate_cost_measure(struct optimizer *optimizer, candidate_id id,
+/* Measures with cost->schedule, and if that fails, as the backend likes; keeps what came out.
+ * quick: a first look (sample.h). */
+collage_status candidate_cost_measure(struct optimizer *optimizer, candidate_id id, bool quick,
                                       struct cost *cost, struct error *error);
 
 #endif

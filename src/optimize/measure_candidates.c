@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gives candidates their costs. The order matters: the whole graph on each graph-level backend
- * first, then op-level kernels (they make placements possible), then regions, the largest first,
- * then single operators. Regions and operators come in waves; before each, what is known by then
- * says which of them are worth it (worth.h). The reference is slow and always possible: it is
- * measured only for operators that nothing else takes.
+ * first, then op-level kernels of one operator (they make placements possible), then those of
+ * several, the most promising first (singles.h), then regions, the largest first, then
+ * single operators. Regions and operators come in waves; before each, what is known by then says
+ * which of them are worth it (worth.h). The reference is slow and always possible: it is measured
+ * only for operators that nothing else takes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +14,26 @@
 #include "optimize/candidate_cost.h"
 #include "optimize/key_table.h"
 #include "optimize/optimizer.h"
+#include "optimize/singles.h"
 #include "optimize/worth.h"
 #include "place/cover.h"
 
-enum rank { RANK_WHOLE, RANK_OP_LEVEL, RANK_REFERENCE, RANK_REGION, RANK_SINGLE };
+/* Kernels are of op-level backends, of one operator or of several; regions and single operators of
+ * graph-level ones. */
+enum rank { RANK_WHOLE, RANK_KERNEL, RANK_FUSED, RANK_REFERENCE, RANK_REGION, RANK_SINGLE };
 
-/* Of the budget, when the first look at kernels and at regions is over; the rest is for merging and
- * confirming. */
-static const double kernels_end = 0.45, regions_end = 0.75;
+/* Of the budget, when the first look at kernels of one operator, at all kernels and at regions is
+ * over; the rest is for merging and confirming. */
+static const double singles_end = 0.3, kernels_end = 0.45, regions_end = 0.75;
 
 struct job {
     candidate_id id;
     enum rank rank;
     uint32_t size;
+    /* Of RANK_FUSED: whether its kernel is good without the fusion, and what the operators take one
+     * by one. */
+    enum lag lag;
+    double price;
 };
 
 static enum rank rank_of(const struct optimizer *optimizer, const struct candidate *candidate)
@@ -34,7 +42,7 @@ static enum rank rank_of(const struct optimizer *optimizer, const struct candida
     if (candidate->backend == REGISTRY_REFERENCE)
         return RANK_REFERENCE;
     if (registry->entries[candidate->backend].api->kind == COLLAGE_OP_LEVEL)
-        return RANK_OP_LEVEL;
+        return candidate->region.node_count > 1 ? RANK_FUSED : RANK_KERNEL;
     if (candidate->region.node_count == optimizer->settings.graph->node_count)
         return RANK_WHOLE;
     return candidate->region.node_count > 1 ? RANK_REGION : RANK_SINGLE;
@@ -46,8 +54,12 @@ static int compare_jobs(const void *left, const void *right)
     const struct job *b = right;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
+    if (a->lag != b->lag)
+        return a->lag < b->lag ? -1 : 1;
+    if (a->price != b->price)
+        return a->price > b->price ? -1 : 1;
     if (a->size != b->size)
-        return (a->size < b->size) == (a->rank == RANK_OP_LEVEL) ? -1 : 1;
+        return (a->size < b->size) == (a->rank == RANK_FUSED) ? -1 : 1;
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -69,10 +81,9 @@ static bool is_wanted(const struct optimizer *optimizer, const struct candidate 
         return true;
     enum rank rank = rank_of(optimizer, candidate);
     /* What the whole takes tells the two-level search which library to move groups to. */
-    bool useless =
-        rank == RANK_REGION ||
-        (rank == RANK_OP_LEVEL && !cover_has_one_end(optimizer->set, &candidate->region)) ||
-        (rank == RANK_WHOLE && optimizer->settings.search != COLLAGE_SEARCH_TWO_LEVEL);
+    bool useless = rank == RANK_REGION ||
+                   (rank == RANK_FUSED && !cover_has_one_end(optimizer->set, &candidate->region)) ||
+                   (rank == RANK_WHOLE && optimizer->settings.search != COLLAGE_SEARCH_TWO_LEVEL);
     return !useless || (pins && pins_name(pins, candidate));
 }
 
@@ -85,7 +96,7 @@ static bool counts_as_cover(const struct optimizer *optimizer, const struct cand
     if (optimizer->settings.search == COLLAGE_SEARCH_GREEDY)
         return alone; /* it does not look back */
     return alone || !optimizer_is_by_operators(optimizer) ||
-           (rank_of(optimizer, candidate) == RANK_OP_LEVEL &&
+           (rank_of(optimizer, candidate) == RANK_FUSED &&
             cover_has_one_end(optimizer->set, &candidate->region));
 }
 
@@ -121,7 +132,25 @@ static bool reference_is_needed(const struct optimizer *optimizer, node_id node)
     return !node_is_covered(optimizer, node, op_level);
 }
 
-/* Candidates without a cost, of ranks first to last. */
+/* What fused kernels would replace, and which of them cannot win, by what single operators cost. */
+static collage_status price_jobs(const struct optimizer *optimizer, struct job *jobs, size_t count,
+                                 struct error *error)
+{
+    struct singles singles;
+    if (!singles_create(optimizer->set, &singles))
+        return error_memory(error);
+    for (size_t k = 0; k < count; k++) {
+        const struct candidate *candidate = &optimizer->set->items[jobs[k].id];
+        if (jobs[k].rank != RANK_FUSED)
+            continue;
+        jobs[k].price = singles_price(&singles, &candidate->region);
+        jobs[k].lag = singles_lag(&singles, candidate);
+    }
+    singles_free(&singles);
+    return COLLAGE_OK;
+}
+
+/* Candidates without a cost, of ranks first to last, in the order in which they are measured. */
 static collage_status list_jobs(struct optimizer *optimizer, enum rank first, enum rank last,
                                 struct job **out, size_t *count, struct error *error)
 {
@@ -135,7 +164,13 @@ static collage_status list_jobs(struct optimizer *optimizer, enum rank first, en
         enum rank rank = rank_of(optimizer, candidate);
         if (candidate->cost.state == COST_UNKNOWN && optimizer->enabled[candidate->backend] &&
             rank >= first && rank <= last && is_wanted(optimizer, candidate))
-            jobs[(*count)++] = (struct job){ id, rank, candidate->region.node_count };
+            jobs[(*count)++] =
+                (struct job){ .id = id, .rank = rank, .size = candidate->region.node_count };
+    }
+    collage_status status = price_jobs(optimizer, jobs, *count, error);
+    if (status != COLLAGE_OK) {
+        memory_free(jobs);
+        return status;
     }
     qsort(jobs, *count, sizeof *jobs, compare_jobs);
     *out = jobs;
@@ -168,7 +203,7 @@ static bool lacks_costs(const struct optimizer *optimizer, node_id node, uint32_
     bool lacks = false;
     for (size_t c = 0; c < set->count; c++) {
         const struct candidate *candidate = &set->items[c];
-        if (candidate->backend != backend && !candidate->view)
+        if ((candidate->backend != backend && !candidate->view) || candidate->part)
             continue;
         const bool holds = region_covers(&candidate->region, node);
         if (holds && (candidate->view || candidate->cost.state == COST_MEASURED))
@@ -186,8 +221,7 @@ static uint64_t deadline_of(const struct optimizer *optimizer, const struct job 
     const struct candidate *candidate = &optimizer->set->items[job->id];
     if (job->rank == RANK_REFERENCE || is_demanded(optimizer, candidate))
         return UINT64_MAX;
-    bool needed = job->rank == RANK_OP_LEVEL && job->size == 1 &&
-                  time_ns(optimizer) > optimizer->look_deadline_ns &&
+    bool needed = job->rank == RANK_KERNEL && time_ns(optimizer) > optimizer->look_deadline_ns &&
                   lacks_costs(optimizer, candidate->region.nodes[0], candidate->backend);
     return needed ? optimizer->deadline_ns : optimizer->look_deadline_ns;
 }
@@ -216,8 +250,9 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
     collage_status status = candidate_cost_known(optimizer, job->id, &cost, error);
     if (status != COLLAGE_OK)
         return status;
-    if (cost.state == COST_UNKNOWN && job->rank >= RANK_REGION &&
-        !worth_measuring(worth, candidate) && !is_demanded(optimizer, candidate)) {
+    bool useless = job->lag == LAG_HOPELESS ||
+                   (job->rank >= RANK_REGION && !worth_measuring(worth, candidate));
+    if (cost.state == COST_UNKNOWN && useless && !is_demanded(optimizer, candidate)) {
         optimizer->counts.not_worth++;
         return COLLAGE_OK;
     }
@@ -226,7 +261,7 @@ static collage_status settle(struct optimizer *optimizer, const struct job *job,
             optimizer->counts.unmeasured++;
             return COLLAGE_OK;
         }
-        status = candidate_cost_measure(optimizer, job->id, &cost, error);
+        status = candidate_cost_measure(optimizer, job->id, true, &cost, error);
         if (status != COLLAGE_OK)
             return status;
     }
@@ -290,12 +325,21 @@ static double budget_ns(const struct optimizer *optimizer)
 collage_status optimizer_measure_kernels(struct optimizer *optimizer, struct error *error)
 {
     uint64_t now = clock_ns();
+    size_t unmeasured = optimizer->counts.unmeasured, not_worth = optimizer->counts.not_worth;
     optimizer->deadline_ns = now + (uint64_t)budget_ns(optimizer);
+    optimizer->look_deadline_ns = now + (uint64_t)(singles_end * budget_ns(optimizer));
+    collage_status status = measure_ranks(optimizer, RANK_WHOLE, RANK_KERNEL, error);
     optimizer->look_deadline_ns = now + (uint64_t)(kernels_end * budget_ns(optimizer));
+    if (status == COLLAGE_OK)
+        status = measure_ranks(optimizer, RANK_FUSED, RANK_FUSED, error);
+    /* What is left of both: fused kernels whose operators were not known yet, too. */
+    optimizer->counts.unmeasured = unmeasured;
+    optimizer->counts.not_worth = not_worth;
     /* Searches by single operators see what the reference must do once they have all others. */
     bool by_operators = optimizer_is_by_operators(optimizer);
-    return measure_ranks(optimizer, RANK_WHOLE, by_operators ? RANK_OP_LEVEL : RANK_REFERENCE,
-                         error);
+    return status == COLLAGE_OK ? measure_ranks(optimizer, RANK_KERNEL,
+                                                by_operators ? RANK_FUSED : RANK_REFERENCE, error)
+                                : status;
 }
 
 collage_status optimizer_measure_operators(struct optimizer *optimizer, struct error *error)
@@ -310,7 +354,7 @@ collage_status optimizer_measure_operators(struct optimizer *optimizer, struct e
 collage_status optimizer_need_kernels(struct optimizer *optimizer, struct error *error)
 {
     optimizer->deadline_ns = optimizer->look_deadline_ns = clock_ns(); /* only what is stored */
-    collage_status status = measure_ranks(optimizer, RANK_WHOLE, RANK_OP_LEVEL, error);
+    collage_status status = measure_ranks(optimizer, RANK_WHOLE, RANK_FUSED, error);
     const struct registry *registry = optimizer->settings.registry;
     bool missing = false;
     for (node_id n = 0; n < optimizer->settings.graph->node_count && !missing; n++)

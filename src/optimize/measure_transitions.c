@@ -88,9 +88,10 @@ static bool may_measure(const struct optimizer *optimizer)
              !optimizer_is_by_operators(optimizer));
 }
 
-static collage_status transition_cost(struct optimizer *optimizer, uint32_t backend, value_id value,
-                                      const collage_layout *from, const collage_layout *to,
-                                      struct cost *cost, struct error *error)
+collage_status optimizer_transition_cost(struct optimizer *optimizer, uint32_t backend,
+                                         value_id value, const collage_layout *from,
+                                         const collage_layout *to, struct cost *cost,
+                                         struct error *error)
 {
     const struct tensor *shape = &optimizer->settings.graph->values[value].tensor;
     const struct backend_entry *entry = &optimizer->settings.registry->entries[backend];
@@ -153,7 +154,8 @@ static collage_status measure_transition(struct optimizer *optimizer, value_id v
             (backend == REGISTRY_REFERENCE && done))
             continue;
         struct cost cost;
-        collage_status status = transition_cost(optimizer, backend, value, from, to, &cost, error);
+        collage_status status =
+            optimizer_transition_cost(optimizer, backend, value, from, to, &cost, error);
         if (status != COLLAGE_OK)
             return status;
         if (cost.state != COST_MEASURED)

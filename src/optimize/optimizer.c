@@ -96,9 +96,13 @@ static void set_conditions(struct optimizer *optimizer)
 {
     uint32_t log2 = optimizer_working_set_log2(optimizer->settings.graph);
     optimizer->working_set_log2 = log2;
-    optimizer->conditions = (struct sample_conditions){ .working_set_bytes = 1ull << log2,
-                                                        .limit_seconds = 0.06,
-                                                        .tolerance = TENSOR_KERNEL_TOLERANCE };
+    optimizer->conditions =
+        (struct sample_conditions){ .working_set_bytes = 1ull << log2,
+                                    .level_2_bytes = optimizer->device.l2_bytes,
+                                    .last_level_bytes = optimizer->device.last_level_cache_bytes,
+                                    .limit_seconds = 0.06,
+                                    .tolerance = TENSOR_KERNEL_TOLERANCE,
+                                    .strict = optimizer->settings.strict };
 }
 
 struct worker_setup optimizer_worker_setup(const struct optimizer *optimizer)
@@ -137,6 +141,7 @@ static collage_status make_room(struct optimizer *optimizer, struct error *error
 {
     size_t backends = optimizer->settings.registry->count;
     size_t capacity = 1 + 2 * backends + backends * backends / 2; /* the mix, alone, pairs */
+    capacity += 4;                                                /* in lanes */
     capacity += optimizer->settings.peer_count + optimizer->settings.other_count;
     struct arena *arena = optimizer->arena;
     optimizer->contestants = arena_array(arena, capacity, sizeof *optimizer->contestants);
@@ -247,6 +252,7 @@ collage_status optimizer_make_candidates(struct optimizer *optimizer, struct err
     optimizer->set->files = optimizer->settings.pattern_files;
     optimizer->set->file_count = optimizer->settings.pattern_file_count;
     optimizer->set->recompute = optimizer->settings.recompute;
+    optimizer->set->strict = optimizer->settings.strict;
     optimizer->set->device = optimizer->device.name;
     optimizer->set->fingerprint = optimizer->device.fingerprint;
     return candidate_set_enumerate(optimizer->set, optimizer->enabled, error);

@@ -50,6 +50,7 @@ struct optimizer_settings {
     uint32_t search_generations;
     double search_seconds;
     bool recompute;          /* candidates may have copies of cheap nodes */
+    bool strict;             /* only kernels within the bound of direct summation */
     const collage_pin *pins; /* borrowed; node and backend are not NULL */
     size_t pin_count;
     const char *placement_path;                /* of a placement to hold to; NULL: none */
@@ -187,6 +188,10 @@ collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *er
 /* Places by the search of the settings, which is not the exact one; adds the plan to the
  * contestants, as the first. */
 collage_status optimizer_place_search(struct optimizer *optimizer, struct error *error);
+/* If it promises to be faster: adds the best placement, and that on op-level libraries, with steps
+ * side by side (plan/lanes.h), after measuring what such steps take on their share of the threads.
+ */
+collage_status optimizer_add_lanes(struct optimizer *optimizer, struct error *error);
 /* Adds each library alone: its own session (graph-level), or the best placement on it (op-level).
  */
 collage_status optimizer_add_alone(struct optimizer *optimizer, struct error *error);
@@ -295,6 +300,11 @@ collage_status optimizer_set_cost(struct optimizer *optimizer, struct hash key,
  * which of these, in words; NULL: none. */
 collage_status optimizer_find_cost(struct optimizer *optimizer, candidate_id id, bool measure,
                                    const char **origin, struct error *error);
+/* The cost of a conversion of one value: known, stored, or measured now and kept. */
+collage_status optimizer_transition_cost(struct optimizer *optimizer, uint32_t backend,
+                                         value_id value, const collage_layout *from,
+                                         const collage_layout *to, struct cost *cost,
+                                         struct error *error);
 /* What the user says that the candidate costs; COST_UNKNOWN: nothing. */
 collage_status optimizer_ask_given(const struct optimizer *optimizer, candidate_id id,
                                    struct cost *cost, struct error *error);

@@ -95,6 +95,7 @@ static collage_status make_candidates(struct recall *recall, struct error *error
     if (status == COLLAGE_OK) {
         optimizer->set->files = recall->settings.pattern_files;
         optimizer->set->file_count = recall->settings.pattern_file_count;
+        optimizer->set->strict = recall->settings.plan->strict;
         optimizer->set->device = optimizer->device.name;
         optimizer->set->fingerprint = optimizer->device.fingerprint;
         status = candidate_set_enumerate(optimizer->set, optimizer->enabled, error);

@@ -313,6 +313,7 @@ static collage_status copy_origin(const struct optimizer *optimizer, struct plan
 {
     const struct optimizer_settings *settings = &optimizer->settings;
     plan->model_path = arena_string(plan->arena, settings->model_path);
+    plan->strict = settings->strict;
     plan->device_name = arena_string(plan->arena, optimizer->device.name);
     plan->collage_version = arena_string(plan->arena, collage_version());
     plan->shapes = arena_array(plan->arena, settings->shape_count, sizeof *plan->shapes);

@@ -202,6 +202,14 @@ static bool check_layouts(const struct graph *graph, const value_id *values, uin
     return true;
 }
 
+static bool holds_sums(const struct attempt *attempt)
+{
+    for (uint32_t k = 0; k < attempt->region.node_count; k++)
+        if (attempt->set->graph->nodes[attempt->region.nodes[k]].op->flags & OP_SUMS)
+            return true;
+    return false;
+}
+
 static bool candidate_key(const struct attempt *attempt, struct hash content,
                           const collage_variant *variant, struct hash *out)
 {
@@ -216,6 +224,8 @@ static bool candidate_key(const struct attempt *attempt, struct hash content,
         hash_string(state, variant->inputs[k].tag);
     for (uint32_t k = 0; k < attempt->region.output_count; k++)
         hash_string(state, variant->outputs[k].tag);
+    if (attempt->set->strict && holds_sums(attempt))
+        hash_string(state, "strict");
     *out = hash_end(state);
     return true;
 }
@@ -292,6 +302,8 @@ static collage_status add_variants(struct attempt *attempt)
             !check_layouts(graph, region->inputs, region->input_count, variant.inputs) ||
             !check_layouts(graph, region->outputs, region->output_count, variant.outputs))
             continue; /* malformed: not usable */
+        if (attempt->set->strict && (variant.flags & COLLAGE_VARIANT_INDIRECT))
+            continue;
         collage_status status = add_variant(attempt, content, index, &variant);
         if (status)
             return status;
@@ -418,7 +430,8 @@ collage_status candidate_set_add_copying(struct candidate_set *set, uint32_t bac
     return status;
 }
 
-collage_status candidate_set_add_view(struct candidate_set *set, node_id node, struct error *error)
+static collage_status add_view(struct candidate_set *set, node_id node,
+                               const collage_layout *layout, bool part, struct error *error)
 {
     struct region region;
     collage_status status =
@@ -431,16 +444,34 @@ collage_status candidate_set_add_view(struct candidate_set *set, node_id node, s
     candidate->backend = REGISTRY_REFERENCE;
     candidate->region = region;
     candidate->variant = "";
-    candidate->pattern = "view";
+    candidate->pattern = part ? "part" : "view";
     candidate->view = true;
+    candidate->part = part;
     candidate->cost.state = COST_MEASURED;
-    candidate->input_layouts = arena_array(set->arena, region.input_count, sizeof(collage_layout));
-    candidate->output_layouts =
-        arena_array(set->arena, region.output_count, sizeof(collage_layout));
-    if (!candidate->input_layouts || !candidate->output_layouts)
+    collage_layout *inputs = arena_array(set->arena, region.input_count, sizeof *inputs);
+    collage_layout *outputs = arena_array(set->arena, region.output_count, sizeof *outputs);
+    candidate->input_layouts = inputs;
+    candidate->output_layouts = outputs;
+    if (!inputs || !outputs)
         return error_memory(error);
+    for (uint32_t k = 0; k < region.input_count; k++)
+        inputs[k] = *layout;
+    for (uint32_t k = 0; k < region.output_count; k++)
+        outputs[k] = *layout;
     set->count++;
     return COLLAGE_OK;
+}
+
+collage_status candidate_set_add_view(struct candidate_set *set, node_id node, struct error *error)
+{
+    const collage_layout plain = layout_plain();
+    return add_view(set, node, &plain, false, error);
+}
+
+collage_status candidate_set_add_part(struct candidate_set *set, node_id node,
+                                      const collage_layout *layout, struct error *error)
+{
+    return add_view(set, node, layout, true, error);
 }
 
 collage_status candidate_subgraph(const struct candidate_set *set, candidate_id id,

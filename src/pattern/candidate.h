@@ -46,6 +46,8 @@ struct candidate {
     bool code;           /* its kernel is made by a compiler (COLLAGE_VARIANT_CODE) */
     bool view; /* OP_VIEW node in row-major layout: no kernel, output shares the input's memory;
                   cost 0 */
+    bool part; /* a view, too, in any layout: Concat whose inputs are made in its result, or Split
+                  or Slice that show their input (graph/parts.h) */
     struct hash key; /* subgraph_hash + backend name + variant + layouts; not the machine */
     struct cost cost;
 };
@@ -71,6 +73,9 @@ struct candidate_set {
     /* Offer cheap nodes to each of several users that could compute them for itself (copies.c): set
      * before candidate_set_enumerate. */
     bool recompute;
+    /* Leave out variants that are not within the bound of direct summation; keys of what holds sums
+     * are then others: their kernels are checked more strictly. Set before the first candidate. */
+    bool strict;
     /* The machine, for entries that are for some machines only; as the files; NULL: not known. */
     const char *device, *fingerprint;
 };
@@ -96,7 +101,8 @@ collage_status candidate_set_add_copying(struct candidate_set *set, uint32_t bac
 /* Op-level: all matches of all patterns of the enabled backends. Graph-level: each supported single
  * node, the segments between cut values (and runs of 2, 4, 8... of them, prefixes and suffixes),
  * maximal supported regions, the whole graph. Both: what the backend's own text and the files of
- * patterns say of it. Views: each OP_VIEW node. enabled: one flag for each backend. */
+ * patterns say of it. Views: each OP_VIEW node; Concat, Split and Slice where memory can be shared,
+ * in the layouts that candidates have around them. enabled: one flag for each backend. */
 collage_status candidate_set_enumerate(struct candidate_set *set, const bool *enabled,
                                        struct error *error);
 

@@ -93,5 +93,5 @@ collage_status candidate_set_enumerate(struct candidate_set *set, const bool *en
         if (!status && set->recompute)
             status = enumerate_copies(set, k, error);
     }
-    return status;
+    return status ? status : enumerate_parts(set, error);
 }

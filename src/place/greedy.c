@@ -61,7 +61,8 @@ static collage_status list_claims(struct claimer *claimer)
         return error_memory(claimer->error);
     for (candidate_id id = 0; id < set->count; id++) {
         const struct candidate *candidate = &set->items[id];
-        if (candidate->view && cover_takes_part(claimer->problem, candidate, claimer->rows_only))
+        if (candidate->view && !candidate->part &&
+            cover_takes_part(claimer->problem, candidate, claimer->rows_only))
             claimer->view[candidate->region.nodes[0]] = true;
     }
     for (candidate_id id = 0; id < set->count; id++) {
@@ -111,7 +112,8 @@ static void choose_views(struct claimer *claimer)
 {
     for (candidate_id id = 0; id < claimer->set->count; id++) {
         const struct candidate *candidate = &claimer->set->items[id];
-        if (candidate->view && cover_takes_part(claimer->problem, candidate, claimer->rows_only))
+        if (candidate->view && !candidate->part &&
+            cover_takes_part(claimer->problem, candidate, claimer->rows_only))
             choose(claimer, id);
     }
 }

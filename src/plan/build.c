@@ -2,7 +2,8 @@
 /*
  * From a placement to steps. Candidates are taken in their order; where one needs a value in a
  * layout that is not there yet, the cheapest measured reorder goes before it, and the value is then
- * there in both layouts. Views take no step: their tensor shares the memory of what they show. What
+ * there in both layouts. Views take no step: their tensor shares the memory of what they show. A
+ * Concat that is a view gives its memory to what it puts together. What
  * the model gives back is written straight into the caller's memory wherever a kernel or a reorder
  * makes it, and copied where none does.
  */
@@ -11,12 +12,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/parts.h"
 #include "tensor/layout.h"
 
 /* A tensor in the making; the tensors of a value form a list. */
 struct new_tensor {
     struct plan_tensor tensor;
     uint32_t next;
+    bool copied; /* into a part: it stays where it is */
 };
 
 struct builder {
@@ -80,7 +83,7 @@ static uint32_t add_tensor(struct builder *b, const struct plan_tensor *tensor, 
     }
     uint32_t index = (uint32_t)b->tensor_count++;
     struct new_tensor *added = &b->tensors[index];
-    *added = (struct new_tensor){ *tensor, GRAPH_NONE };
+    *added = (struct new_tensor){ *tensor, GRAPH_NONE, false };
     if (layout_is_plain(&tensor->layout))
         added->tensor.layout = layout_plain();
     added->tensor.bytes = layout_bytes(&added->tensor.layout, shape);
@@ -114,6 +117,7 @@ static struct plan_step *add_step(struct builder *b, enum plan_step_kind kind, c
     struct plan_step *step = &b->steps[b->step_count].step;
     *step = (struct plan_step){ .kind = kind,
                                 .backend = GRAPH_NONE,
+                                .lane = PLAN_WIDE,
                                 .input_count = inputs,
                                 .output_count = outputs,
                                 .variant = "",
@@ -257,6 +261,109 @@ static bool add_view(struct builder *b, const struct node *node)
     return add_tensor(b, &tensor, true) != GRAPH_NONE && give_back(b, tensor.value);
 }
 
+/* ---- parts ---- */
+
+/* The result of an earlier Concat that this one begins with, if nothing lies in the way of making
+ * it the beginning of this one's; GRAPH_NONE. */
+static uint32_t find_beginning(const struct builder *b, node_id join, uint32_t first)
+{
+    uint32_t whole = b->tensors[first].tensor.shares;
+    if (whole == GRAPH_NONE || b->tensors[whole].tensor.shares != GRAPH_NONE)
+        return GRAPH_NONE;
+    const struct value *value = &b->graph->values[b->tensors[whole].tensor.value];
+    bool begins = value->kind == VALUE_COMPUTED && parts_is_join(b->graph, value->producer) &&
+                  parts_is_beginning(b->graph, value->producer, join);
+    return begins ? whole : GRAPH_NONE;
+}
+
+/* The tensor itself, made in its place in `whole` from now on; a copy there, if it must lie where
+ * it does. GRAPH_NONE on failure. */
+static uint32_t put_part(struct builder *b, uint32_t part, uint32_t whole, uint32_t beginning)
+{
+    struct plan_tensor *tensor = &b->tensors[part].tensor;
+    if (beginning != GRAPH_NONE && tensor->shares == beginning)
+        return part;
+    if (tensor->place == PLAN_ARENA && tensor->shares == GRAPH_NONE && !b->tensors[part].copied) {
+        tensor->shares = whole;
+        return part;
+    }
+    struct plan_tensor copy = { .value = tensor->value, .layout = tensor->layout, .shares = whole };
+    uint32_t to = add_tensor(b, &copy, false);
+    struct plan_step *step = to == GRAPH_NONE ? NULL : add_step(b, PLAN_COPY, GRAPH_NONE, 1, 1);
+    if (!step)
+        return GRAPH_NONE;
+    b->tensors[part].copied = true;
+    step->inputs[0] = part;
+    step->outputs[0] = to;
+    return to;
+}
+
+static bool add_join(struct builder *b, const struct candidate *candidate)
+{
+    node_id node = candidate->region.nodes[0];
+    const collage_node *base = &b->graph->nodes[node].base;
+    const collage_layout *layout = &candidate->output_layouts[0];
+    uint32_t *parts = arena_array(b->plan->arena, base->input_count, sizeof *parts);
+    if (!parts) {
+        error_memory(b->error);
+        return false;
+    }
+    for (uint32_t k = 0; k < base->input_count; k++) {
+        parts[k] = need(b, base->inputs[k], layout);
+        if (parts[k] == GRAPH_NONE)
+            return false;
+    }
+    struct plan_tensor tensor = { .value = base->outputs[0],
+                                  .layout = *layout,
+                                  .shares = GRAPH_NONE };
+    uint32_t whole = add_tensor(b, &tensor, true);
+    if (whole == GRAPH_NONE)
+        return false;
+    uint32_t beginning = find_beginning(b, node, parts[0]);
+    if (beginning != GRAPH_NONE)
+        b->tensors[beginning].tensor.shares = whole;
+    for (uint32_t k = 0; k < base->input_count; k++) {
+        parts[k] = put_part(b, parts[k], whole, beginning);
+        if (parts[k] == GRAPH_NONE)
+            return false;
+    }
+    struct plan_step *step = add_step(b, PLAN_JOIN, GRAPH_NONE, base->input_count, 1);
+    if (!step)
+        return false;
+    memcpy(step->inputs, parts, base->input_count * sizeof *parts);
+    step->outputs[0] = whole;
+    return give_back(b, tensor.value);
+}
+
+static bool add_cuts(struct builder *b, const struct candidate *candidate)
+{
+    const struct region *region = &candidate->region;
+    uint32_t from = need(b, region->inputs[0], &candidate->input_layouts[0]);
+    if (from == GRAPH_NONE)
+        return false;
+    if (b->tensors[from].tensor.place != PLAN_ARENA) {
+        error_set(b->error, COLLAGE_ERROR_INTERNAL, "'%s' is cut, but not in our memory",
+                  value_name(b, region->inputs[0]));
+        return false;
+    }
+    for (uint32_t k = 0; k < region->output_count; k++) {
+        struct plan_tensor tensor = { .value = region->outputs[k],
+                                      .layout = candidate->output_layouts[k],
+                                      .shares = from };
+        if (add_tensor(b, &tensor, true) == GRAPH_NONE || !give_back(b, tensor.value))
+            return false;
+    }
+    return true;
+}
+
+static bool add_shown(struct builder *b, const struct candidate *candidate)
+{
+    node_id node = candidate->region.nodes[0];
+    if (!candidate->part)
+        return add_view(b, &b->graph->nodes[node]);
+    return parts_is_join(b->graph, node) ? add_join(b, candidate) : add_cuts(b, candidate);
+}
+
 static bool name_kernel(struct builder *b, const struct candidate *candidate,
                         struct plan_step *step)
 {
@@ -309,8 +416,7 @@ static bool add_all(struct builder *b, const struct placement *placement)
 {
     for (size_t k = 0; k < placement->count; k++) {
         const struct candidate *candidate = &b->problem->set->items[placement->chosen[k]];
-        bool ok = candidate->view ? add_view(b, &b->graph->nodes[candidate->region.nodes[0]])
-                                  : add_kernel(b, placement->chosen[k]);
+        bool ok = candidate->view ? add_shown(b, candidate) : add_kernel(b, placement->chosen[k]);
         if (!ok)
             return false;
     }
@@ -352,7 +458,8 @@ static collage_status finish(struct builder *b)
         if (!backend->name || !backend->version)
             return error_memory(b->error);
     }
-    return plan_share_in_place(plan, b->problem->set, b->steps, b->error);
+    collage_status status = plan_order_tensors(plan, b->error);
+    return status ? status : plan_share_in_place(plan, b->problem->set, b->steps, b->error);
 }
 
 /* What the plan says of itself: the model, its shapes, the machine. */

@@ -18,6 +18,10 @@ struct plan *plan_create(struct error *error);
 collage_status plan_share_in_place(struct plan *plan, const struct candidate_set *set,
                                    const struct new_step *steps, struct error *error);
 
+/* Numbers the tensors anew, so that those which share memory come after those whose it is; nothing
+ * changes if they do. */
+collage_status plan_order_tensors(struct plan *plan, struct error *error);
+
 /* The path from the root, without "." and ".." (symbolic links are left alone); "" stays "". NULL
  * if out of memory. */
 char *plan_absolute_path(struct arena *arena, const char *path);

@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 
 #define PLAN_FORMAT "collage-plan"
+#define PLAN_STRICT "strict" /* the one precision that is written */
 enum { PLAN_VERSION = 1 };
 
 /* What a member may be; NUMBER takes integers too. */
@@ -18,6 +19,7 @@ enum member_kind {
     MEMBER_LIST,
     MEMBER_LIST_OR_ABSENT,
     MEMBER_TEXT_OR_ABSENT,
+    MEMBER_INTEGER_OR_ABSENT,
     MEMBER_OBJECT,
     MEMBER_INTEGER_OR_NULL,
     MEMBER_OBJECT_OR_NULL
@@ -35,6 +37,8 @@ struct member {
     ROW(PLAN_COLLAGE, "collage", MEMBER_TEXT)                                                      \
     ROW(PLAN_MODEL, "model", MEMBER_OBJECT)                                                        \
     ROW(PLAN_THREADS, "threads", MEMBER_INTEGER)                                                   \
+    ROW(PLAN_LANES, "lanes", MEMBER_INTEGER_OR_ABSENT)                                             \
+    ROW(PLAN_PRECISION, "precision", MEMBER_TEXT_OR_ABSENT)                                        \
     ROW(PLAN_DEVICE, "device", MEMBER_TEXT)                                                        \
     ROW(PLAN_DEVICE_NAME, "device_name", MEMBER_TEXT)                                              \
     ROW(PLAN_PREDICTED, "predicted_ns", MEMBER_NUMBER)                                             \
@@ -84,7 +88,8 @@ struct member {
     ROW(STEP_COST, "cost_ns", MEMBER_NUMBER)                                                       \
     ROW(STEP_PATTERN, "pattern", MEMBER_TEXT)                                                      \
     ROW(STEP_IMPLEMENTATION, "implementation", MEMBER_TEXT)                                        \
-    ROW(STEP_SCHEDULE, "schedule", MEMBER_TEXT_OR_ABSENT)
+    ROW(STEP_SCHEDULE, "schedule", MEMBER_TEXT_OR_ABSENT)                                          \
+    ROW(STEP_LANE, "lane", MEMBER_INTEGER_OR_ABSENT)
 
 #define PLAN_RESULT_TABLE(ROW)                                                                     \
     ROW(RESULT_NAME, "name", MEMBER_TEXT)                                                          \

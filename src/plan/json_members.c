@@ -15,9 +15,11 @@ const struct member PLAN_TENSOR_MEMBERS[] = { PLAN_TENSOR_TABLE(ROW) END };
 const struct member PLAN_STEP_MEMBERS[] = { PLAN_STEP_TABLE(ROW) END };
 const struct member PLAN_RESULT_MEMBERS[] = { PLAN_RESULT_TABLE(ROW) END };
 
-const char *const plan_step_names[] = {
-    [PLAN_KERNEL] = "kernel", [PLAN_REORDER] = "reorder", [PLAN_COPY] = "copy", NULL
-};
+const char *const plan_step_names[] = { [PLAN_KERNEL] = "kernel",
+                                        [PLAN_REORDER] = "reorder",
+                                        [PLAN_COPY] = "copy",
+                                        [PLAN_JOIN] = "join",
+                                        NULL };
 const char *const plan_place_names[] = { [PLAN_ARENA] = "arena",
                                          [PLAN_INPUT] = "input",
                                          [PLAN_OUTPUT] = "output",

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "pattern/schedule.h"
+#include "plan/lanes.h"
 #include "tensor/layout.h"
 
 struct reader {
@@ -29,6 +30,7 @@ static bool has_kind(const json_t *json, enum member_kind kind)
     case MEMBER_TEXT_OR_ABSENT:
         return json_is_string(json);
     case MEMBER_INTEGER:
+    case MEMBER_INTEGER_OR_ABSENT:
         return json_is_integer(json);
     case MEMBER_NUMBER:
         return json_is_number(json);
@@ -49,7 +51,8 @@ static bool has_kind(const json_t *json, enum member_kind kind)
 
 static bool may_be_absent(enum member_kind kind)
 {
-    return kind == MEMBER_LIST_OR_ABSENT || kind == MEMBER_TEXT_OR_ABSENT;
+    return kind == MEMBER_LIST_OR_ABSENT || kind == MEMBER_TEXT_OR_ABSENT ||
+           kind == MEMBER_INTEGER_OR_ABSENT;
 }
 
 /* Takes an object apart: values[k] is that of members[k]. No other member may be there. */
@@ -291,6 +294,20 @@ static bool check_format(struct reader *r, const json_t *json)
     return true;
 }
 
+/* json: NULL if steps run one after the other. */
+static bool read_lanes(struct reader *r, const json_t *json)
+{
+    if (!json)
+        return true;
+    json_int_t lanes = json_integer_value(json);
+    if (lanes < 2 || lanes > PLAN_MOST_LANES || lanes > r->plan->threads)
+        return WRONG(r, "%" JSON_INTEGER_FORMAT " lanes of %d threads", lanes, r->plan->threads);
+    if (r->plan->standalone)
+        return WRONG(r, "one library should run the whole model, but there are lanes");
+    r->plan->lanes = (uint32_t)lanes;
+    return true;
+}
+
 static bool read_header(struct reader *r, const json_t *json, json_t **values)
 {
     enum { MOST_THREADS = 4096 };
@@ -304,14 +321,19 @@ static bool read_header(struct reader *r, const json_t *json, json_t **values)
     if (threads < 1 || threads > MOST_THREADS)
         return WRONG(r, "%" JSON_INTEGER_FORMAT " threads", threads);
     plan->threads = (int32_t)threads;
+    const char *precision = json_string_value(values[PLAN_PRECISION]);
+    if (precision && strcmp(precision, PLAN_STRICT) != 0)
+        return WRONG(r, "its precision is neither strict nor left out");
+    plan->strict = precision != NULL;
     plan->predicted_ns = json_number_value(values[PLAN_PREDICTED]);
     plan->optimal = json_boolean_value(values[PLAN_OPTIMAL]);
     plan->bound_ns = json_number_value(values[PLAN_BOUND]);
     plan->standalone = json_boolean_value(values[PLAN_STANDALONE]);
     if (json_is_object(values[PLAN_EVIDENCE]))
         plan->evidence = json_incref(values[PLAN_EVIDENCE]);
-    return read_model(r, values[PLAN_MODEL]) && read_backends(r, values[PLAN_BACKENDS]) &&
-           read_results(r, values[PLAN_RESULTS]) && read_objects(r, values[PLAN_OBJECTS]);
+    return read_lanes(r, values[PLAN_LANES]) && read_model(r, values[PLAN_MODEL]) &&
+           read_backends(r, values[PLAN_BACKENDS]) && read_results(r, values[PLAN_RESULTS]) &&
+           read_objects(r, values[PLAN_OBJECTS]);
 }
 
 /* ---- tensors and steps ---- */
@@ -357,7 +379,7 @@ static bool check_operators(struct reader *r, const json_t *list, const struct p
 static bool find_backend(struct reader *r, const char *name, struct plan_step *step)
 {
     step->backend = GRAPH_NONE;
-    if (step->kind == PLAN_COPY && name[0] == '\0')
+    if ((step->kind == PLAN_COPY || step->kind == PLAN_JOIN) && name[0] == '\0')
         return true;
     for (uint32_t k = 0; k < r->plan->backend_count; k++)
         if (strcmp(r->plan->backends[k].name, name) == 0) {
@@ -383,6 +405,13 @@ static bool read_schedule(struct reader *r, const json_t *json, struct plan_step
     return take_text(r, json, &step->schedule);
 }
 
+/* json: NULL if the step has all threads. */
+static bool read_lane(struct reader *r, const json_t *json, struct plan_step *step)
+{
+    step->lane = PLAN_WIDE;
+    return !json || take_index(r, json, r->plan->lanes, "lane", &step->lane);
+}
+
 static bool read_step(struct reader *r, const json_t *json, uint32_t index)
 {
     json_t *values[STEP_MEMBER_COUNT];
@@ -404,7 +433,8 @@ static bool read_step(struct reader *r, const json_t *json, uint32_t index)
            take_indices(r, values[STEP_OUTPUTS], r->plan->tensor_count, "tensor", &step->outputs,
                         &step->output_count) &&
            check_operators(r, values[STEP_OPERATORS], step, index) &&
-           read_schedule(r, values[STEP_SCHEDULE], step, index);
+           read_schedule(r, values[STEP_SCHEDULE], step, index) &&
+           read_lane(r, values[STEP_LANE], step);
 }
 
 /* Which steps have a cost that was given. It is for people: what is not right is passed over. */

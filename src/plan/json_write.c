@@ -112,10 +112,13 @@ static json_t *step_to_json(const struct plan *plan, const struct plan_step *ste
                          number(step->cost_ns),
                          json_text(step->pattern),
                          json_text(step->implementation),
-                         step->schedule ? json_text(step->schedule) : json_null() };
+                         step->schedule ? json_text(step->schedule) : json_null(),
+                         json_integer(step->lane) };
     json_t *json = object(PLAN_STEP_MEMBERS, values);
     if (json && !step->schedule) /* as if there were no such member */
         json_object_del(json, PLAN_STEP_MEMBERS[STEP_SCHEDULE].name);
+    if (json && (plan->lanes == 0 || step->lane == PLAN_WIDE))
+        json_object_del(json, PLAN_STEP_MEMBERS[STEP_LANE].name);
     return json;
 }
 
@@ -213,6 +216,8 @@ collage_status plan_to_json(const struct plan *plan, const struct graph *graph, 
                          json_text(plan->collage_version),
                          model_to_json(plan),
                          json_integer(plan->threads),
+                         json_integer(plan->lanes),
+                         json_string(PLAN_STRICT),
                          json_text(plan->device),
                          json_text(plan->device_name),
                          number(plan->predicted_ns),
@@ -230,8 +235,12 @@ collage_status plan_to_json(const struct plan *plan, const struct graph *graph, 
         json_decref(json);
         return error_memory(error);
     }
+    if (!plan->strict)
+        json_object_del(json, PLAN_MEMBERS[PLAN_PRECISION].name);
     if (plan->object_count == 0) /* the usual case: as if there were no such member */
         json_object_del(json, PLAN_MEMBERS[PLAN_OBJECTS].name);
+    if (plan->lanes == 0)
+        json_object_del(json, PLAN_MEMBERS[PLAN_LANES].name);
     *out = json;
     return COLLAGE_OK;
 }

@@ -5,7 +5,7 @@
  * (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020,
  * section 5.2).
  */
-#include "plan/plan.h"
+#include "plan/lanes.h"
 
 #include <stdlib.h>
 
@@ -14,38 +14,11 @@ enum { ALIGNMENT = 64 };
 /* A piece of memory: a root tensor of the arena and all that share it. */
 struct piece {
     uint32_t tensor;
-    uint32_t first, last; /* steps */
-    uint64_t bytes;       /* rounded up to the alignment */
+    uint32_t first;                 /* step */
+    const uint32_t *before, *after; /* plan_order_lives */
+    uint64_t bytes;                 /* rounded up to the alignment */
     uint64_t offset;
 };
-
-static void touch(struct piece *piece, uint32_t tensor, uint32_t step)
-{
-    if (piece->tensor == GRAPH_NONE) {
-        *piece = (struct piece){ .tensor = tensor, .first = step, .last = step };
-    } else {
-        piece->first = step < piece->first ? step : piece->first;
-        piece->last = step > piece->last ? step : piece->last;
-    }
-}
-
-/* One piece for each tensor; those that are not in the arena, or empty, keep tensor == GRAPH_NONE.
- */
-static void find_lives(const struct plan *plan, struct piece *pieces)
-{
-    for (uint32_t t = 0; t < plan->tensor_count; t++)
-        pieces[t].tensor = GRAPH_NONE;
-    for (uint32_t s = 0; s < plan->step_count; s++) {
-        const struct plan_step *step = &plan->steps[s];
-        for (uint32_t k = 0; k < step->input_count + step->output_count; k++) {
-            uint32_t tensor =
-                k < step->input_count ? step->inputs[k] : step->outputs[k - step->input_count];
-            uint32_t root = plan_tensor_root(plan, tensor);
-            if (plan->tensors[root].place == PLAN_ARENA && plan->tensors[root].bytes > 0)
-                touch(&pieces[root], root, s);
-        }
-    }
-}
 
 /* Largest first; ties by time, then by index, so that the result is the same everywhere. */
 static int compare_pieces(const void *left, const void *right)
@@ -60,12 +33,13 @@ static int compare_pieces(const void *left, const void *right)
 
 /* placed: indices into pieces, by ascending offset. */
 static uint64_t find_gap(const struct piece *pieces, const uint32_t *placed, uint32_t placed_count,
-                         const struct piece *piece)
+                         const struct piece *piece, uint32_t lanes)
 {
     uint64_t end = 0, best = UINT64_MAX, best_size = UINT64_MAX;
     for (uint32_t k = 0; k < placed_count; k++) {
         const struct piece *other = &pieces[placed[k]];
-        if (other->last < piece->first || other->first > piece->last)
+        if (plan_order_is_over(other->after, piece->before, lanes) ||
+            plan_order_is_over(piece->after, other->before, lanes))
             continue;
         if (other->offset >= end + piece->bytes && other->offset - end < best_size) {
             best = end;
@@ -77,11 +51,11 @@ static uint64_t find_gap(const struct piece *pieces, const uint32_t *placed, uin
     return best != UINT64_MAX ? best : end;
 }
 
-static uint64_t place_pieces(struct piece *pieces, uint32_t count, uint32_t *placed)
+static uint64_t place_pieces(struct piece *pieces, uint32_t count, uint32_t *placed, uint32_t lanes)
 {
     uint64_t total = 0;
     for (uint32_t k = 0; k < count; k++) {
-        pieces[k].offset = find_gap(pieces, placed, k, &pieces[k]);
+        pieces[k].offset = find_gap(pieces, placed, k, &pieces[k], lanes);
         uint32_t at = k;
         for (; at > 0 && pieces[placed[at - 1]].offset > pieces[k].offset; at--)
             placed[at] = placed[at - 1];
@@ -92,30 +66,67 @@ static uint64_t place_pieces(struct piece *pieces, uint32_t count, uint32_t *pla
     return total;
 }
 
+/* Pieces of what lies in the arena and is not empty; their steps begin with the least of
+ * `before`, that of the lane which has the first one. */
+static uint32_t list_pieces(struct plan *plan, const struct plan_order *order, uint32_t *before,
+                            uint32_t *after, struct piece *pieces)
+{
+    uint32_t count = 0;
+    plan_order_lives(plan, order, before, after);
+    for (uint32_t t = 0; t < plan->tensor_count; t++) {
+        struct plan_tensor *tensor = &plan->tensors[t];
+        const size_t row = (size_t)t * order->lanes;
+        tensor->offset = 0;
+        if (tensor->place != PLAN_ARENA || tensor->shares != GRAPH_NONE || tensor->bytes == 0 ||
+            before[row] == UINT32_MAX)
+            continue;
+        uint32_t first = 0;
+        for (uint32_t lane = 0; lane < order->lanes; lane++)
+            first = before[row + lane] > first ? before[row + lane] : first;
+        pieces[count++] =
+            (struct piece){ .tensor = t,
+                            .first = first,
+                            .before = before + row,
+                            .after = after + row,
+                            .bytes = (tensor->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT };
+    }
+    return count;
+}
+
+/* Those that share memory: shares come before them. */
+static void place_sharers(struct plan *plan, const struct graph *graph, uint32_t *writers)
+{
+    bool part;
+    plan_tensor_writers(plan, writers);
+    for (uint32_t t = 0; t < plan->tensor_count; t++) {
+        struct plan_tensor *tensor = &plan->tensors[t];
+        if (tensor->shares != GRAPH_NONE && tensor->place == PLAN_ARENA)
+            tensor->offset = plan->tensors[tensor->shares].offset +
+                             plan_share_offset(plan, graph, writers, t, &part);
+    }
+}
+
 collage_status plan_memory(struct plan *plan, const struct graph *graph, struct error *error)
 {
-    (void)graph; /* sizes are in the tensors */
-    struct piece *pieces = memory_alloc(plan->tensor_count * sizeof *pieces);
-    uint32_t *placed = memory_alloc(plan->tensor_count * sizeof *placed);
-    if (!pieces || !placed) {
-        memory_free(pieces);
-        memory_free(placed);
+    struct plan_order order;
+    collage_status status = plan_order_create(plan, &order, error);
+    if (status != COLLAGE_OK)
+        return status;
+    const size_t cells = (size_t)plan->tensor_count * order.lanes;
+    struct piece *pieces = arena_array(order.arena, plan->tensor_count, sizeof *pieces);
+    uint32_t *placed = arena_array(order.arena, plan->tensor_count, sizeof *placed);
+    uint32_t *before = arena_array(order.arena, cells, sizeof *before);
+    uint32_t *after = arena_array(order.arena, cells, sizeof *after);
+    if (!pieces || !placed || !before || !after) {
+        plan_order_free(&order);
         return error_memory(error);
     }
-    find_lives(plan, pieces);
-    uint32_t count = 0;
-    for (uint32_t t = 0; t < plan->tensor_count; t++) {
-        plan->tensors[t].offset = 0;
-        if (pieces[t].tensor == GRAPH_NONE)
-            continue;
-        pieces[count] = pieces[t];
-        pieces[count++].bytes = (plan->tensors[t].bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    }
+    const uint32_t count = list_pieces(plan, &order, before, after, pieces);
     qsort(pieces, count, sizeof *pieces, compare_pieces);
-    plan->arena_bytes = place_pieces(pieces, count, placed);
+    plan->arena_bytes = place_pieces(pieces, count, placed, order.lanes);
     for (uint32_t k = 0; k < count; k++)
         plan->tensors[pieces[k].tensor].offset = pieces[k].offset;
-    memory_free(pieces);
-    memory_free(placed);
+    place_sharers(plan, graph, placed); /* as long as the tensors */
+    plan_order_free(&order);
     return COLLAGE_OK;
 }

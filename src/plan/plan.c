@@ -68,7 +68,10 @@ void plan_step_describe(const struct plan_step *step, const struct graph *graph,
     enum { SHOWN = 6 };
     size_t used = 0;
     if (step->kind != PLAN_KERNEL) {
-        snprintf(text, size, "%s", step->kind == PLAN_REORDER ? "reorder" : "copy");
+        snprintf(text, size, "%s",
+                 step->kind == PLAN_REORDER ? "reorder"
+                 : step->kind == PLAN_JOIN  ? "join"
+                                            : "copy");
         return;
     }
     snprintf(text, size, "nothing");

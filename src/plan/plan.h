@@ -15,20 +15,23 @@
 enum plan_step_kind {
     PLAN_KERNEL,  /* a candidate */
     PLAN_REORDER, /* Identity from one layout to another */
-    PLAN_COPY /* plain bytes: a model output that is also a view, an input, a constant or another
-                 output */
+    PLAN_COPY, /* plain bytes: a model output that is also a view, an input, a constant or another
+                  output; a part that could not be made in its place */
+    PLAN_JOIN  /* a Concat whose inputs lie where its output wants them: nothing is done */
 };
 
 /* A value in one layout. */
 struct plan_tensor {
     value_id value;
     collage_layout layout;
-    uint32_t shares; /* index of the tensor whose memory it is (views, in-place outputs), or
-                        GRAPH_NONE */
+    uint32_t shares; /* index of the tensor whose memory it is, or a part of it (views, in-place
+                        outputs; parts, graph/parts.h), or GRAPH_NONE */
     enum plan_place { PLAN_ARENA, PLAN_INPUT, PLAN_OUTPUT, PLAN_CONSTANT } place;
     uint32_t port;          /* PLAN_INPUT, PLAN_OUTPUT: which of the model's */
-    uint64_t bytes, offset; /* offset in the activation arena: PLAN_ARENA, shares == NONE */
+    uint64_t bytes, offset; /* offset in the activation arena: PLAN_ARENA */
 };
+
+#define PLAN_WIDE UINT32_MAX /* no lane: all threads */
 
 struct plan_step {
     enum plan_step_kind kind;
@@ -43,6 +46,7 @@ struct plan_step {
     const char *pattern, *implementation;
     const char *schedule; /* KERNEL: how the backend cuts its work (pattern/schedule.h); NULL: as it
                              likes */
+    uint32_t lane;        /* below plan->lanes, or PLAN_WIDE; of no meaning without lanes */
 };
 
 struct plan_backend {
@@ -73,6 +77,7 @@ struct plan {
     collage_shape *shapes;  /* that bound the model */
     size_t shape_count;
     int32_t threads;
+    bool strict; /* made of kernels within the bound of direct summation only */
     const char *device, *device_name; /* fingerprint; for people */
     const char *collage_version;
     struct plan_backend *backends;
@@ -81,6 +86,7 @@ struct plan {
     uint32_t tensor_count;
     struct plan_step *steps;
     uint32_t step_count;
+    uint32_t lanes; /* how many steps may run side by side (lanes.h); 0: none do */
     uint64_t arena_bytes;
     double predicted_ns;
     double bound_ns; /* no placement costs less at the measured costs; 0: not known */
@@ -103,7 +109,8 @@ collage_status plan_build(const struct place_problem *problem, const struct plac
                           const char *device, struct plan **out, struct error *error);
 void plan_destroy(struct plan *plan);
 
-/* Liveness and offsets: tensors that live at the same time do not overlap; 64-byte aligned. */
+/* Liveness and offsets: tensors that live or may live at the same time do not overlap; 64-byte
+ * aligned. */
 collage_status plan_memory(struct plan *plan, const struct graph *graph, struct error *error);
 
 /* Invariants: every node once, every tensor made before it is used, layouts parse, shares are
@@ -137,6 +144,10 @@ uint32_t plan_tensor_root(const struct plan *plan, uint32_t tensor);
 /* The step that writes each tensor, GRAPH_NONE for inputs, constants and views. writers is as long
  * as the tensors. */
 void plan_tensor_writers(const struct plan *plan, uint32_t *writers);
+/* Where the tensor begins in the one that it shares, in bytes; 0 but for parts. *part: it is one.
+ */
+uint64_t plan_share_offset(const struct plan *plan, const struct graph *graph,
+                           const uint32_t *writers, uint32_t tensor, bool *part);
 /* The tensor whose contents this one shows: itself, or what it is a view of. */
 uint32_t plan_tensor_owner(const struct plan *plan, const uint32_t *writers, uint32_t tensor);
 /* The region that a kernel's step runs, told by its nodes and what it writes: nodes whose results
@@ -144,7 +155,8 @@ uint32_t plan_tensor_owner(const struct plan *plan, const uint32_t *writers, uin
 collage_status plan_step_region(const struct plan *plan, const struct plan_step *step,
                                 const struct graph *graph, const struct graph_uses *uses,
                                 struct arena *arena, struct region *out, struct error *error);
-/* "Conv+Add+Relu", "reorder", "copy": what a step does, shortened with "..." after 6 operators. */
+/* "Conv+Add+Relu", "reorder", "copy", "join": what a step does, shortened with "..." after 6
+ * operators. */
 void plan_step_describe(const struct plan_step *step, const struct graph *graph, char *text,
                         size_t size);
 

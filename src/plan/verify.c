@@ -4,12 +4,13 @@
  * granted: first ids and sizes, then who writes what, then the run is gone through step by step to
  * see that each read finds what it should, and at last that no two live pieces of memory overlap.
  */
-#include "plan/plan.h"
+#include "plan/lanes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/parts.h"
 #include "tensor/layout.h"
 
 struct checker {
@@ -17,11 +18,15 @@ struct checker {
     const struct graph *graph;
     struct arena *arena;
     struct graph_uses uses;
-    uint32_t *writers;      /* step of each tensor, GRAPH_NONE */
-    uint32_t *covered;      /* how often each node is run or shown as a view, copies left aside */
-    bool *copied;           /* some step runs the node, perhaps for itself only */
-    uint32_t *current;      /* at each root: the tensor whose contents lie there, GRAPH_NONE */
-    uint32_t *first, *last; /* at each root: steps between which it lives */
+    uint32_t *writers;   /* step of each tensor, GRAPH_NONE */
+    uint32_t *covered;   /* how often each node is run or shown as a view, copies left aside */
+    bool *copied;        /* some step runs the node, perhaps for itself only */
+    bool *cut;           /* some result of the node is shown as a part of its input */
+    bool *intact;        /* of tensors that steps write, and those that come from outside */
+    uint32_t *same_root; /* the next one of those, in the same memory; GRAPH_NONE ends the list */
+    uint32_t *heads;     /* at each root: the first one */
+    struct plan_order order;
+    uint32_t *before, *after; /* at each root: when it lives (plan_order_lives) */
     struct error *error;
 };
 
@@ -163,25 +168,63 @@ static bool check_move(struct checker *c, uint32_t index)
         return WRONG(c, "step %u does not have one input and one output", index);
     const struct plan_tensor *from = &c->plan->tensors[step->inputs[0]];
     const struct plan_tensor *to = &c->plan->tensors[step->outputs[0]];
-    if (from->value != to->value || to->shares != GRAPH_NONE)
+    if (from->value != to->value)
         return WRONG(c, "step %u does not move one value", index);
     bool same = layout_equal(&from->layout, &to->layout);
-    if (step->kind == PLAN_COPY ? !same || to->place != PLAN_OUTPUT : same)
+    bool part = to->shares != GRAPH_NONE; /* of what else it shares, check_shares says */
+    if (step->kind == PLAN_COPY ? !same || part == (to->place == PLAN_OUTPUT) : same)
         return WRONG(c, "step %u is a %s, but its layouts or places do not fit", index,
                      step->kind == PLAN_COPY ? "copy" : "reorder");
+    return true;
+}
+
+/* A Concat: what it puts together lies where its result wants it. */
+static bool check_join(struct checker *c, uint32_t index)
+{
+    const struct plan *plan = c->plan;
+    const struct plan_step *step = &plan->steps[index];
+    if (step->output_count != 1 || step->node_count != 0)
+        return WRONG(c, "step %u does not join into one output", index);
+    const struct plan_tensor *whole = &plan->tensors[step->outputs[0]];
+    const struct value *value = &c->graph->values[whole->value];
+    if (value->kind != VALUE_COMPUTED || !parts_is_join(c->graph, value->producer) ||
+        whole->place != PLAN_ARENA)
+        return WRONG(c, "step %u joins what no Concat makes", index);
+    const collage_node *base = &c->graph->nodes[value->producer].base;
+    uint64_t *offsets = arena_array(c->arena, base->input_count, sizeof *offsets);
+    if (!offsets) {
+        error_memory(c->error);
+        return false;
+    }
+    if (!same_values(plan, step->inputs, step->input_count, base->inputs, base->input_count) ||
+        !parts_join(c->graph, value->producer, &whole->layout, offsets))
+        return WRONG(c, "step %u does not join what its Concat does", index);
+    uint32_t root = plan_tensor_root(plan, step->outputs[0]);
+    for (uint32_t k = 0; k < step->input_count; k++) {
+        const struct plan_tensor *part = &plan->tensors[step->inputs[k]];
+        if (!layout_equal(&part->layout, &whole->layout) ||
+            plan_tensor_root(plan, step->inputs[k]) != root ||
+            part->offset != whole->offset + offsets[k])
+            return WRONG(c, "step %u: input %u does not lie where it should", index, k);
+    }
+    c->copied[value->producer] = true;
+    if (c->covered[value->producer]++ > 0)
+        return WRONG(c, "node %u is run more than once", value->producer);
     return true;
 }
 
 static bool check_step(struct checker *c, uint32_t index)
 {
     const struct plan_step *step = &c->plan->steps[index];
-    bool known = step->kind == PLAN_KERNEL || step->kind == PLAN_REORDER || step->kind == PLAN_COPY;
-    bool backend = step->kind == PLAN_COPY ? step->backend == GRAPH_NONE
-                                           : step->backend < c->plan->backend_count;
+    bool bare = step->kind == PLAN_COPY || step->kind == PLAN_JOIN;
+    bool known = bare || step->kind == PLAN_KERNEL || step->kind == PLAN_REORDER;
+    bool backend = bare ? step->backend == GRAPH_NONE : step->backend < c->plan->backend_count;
     if (!known || !backend)
         return WRONG(c, "step %u has no kind or backend", index);
     if (!check_step_tensors(c, index))
         return false;
+    if (step->kind == PLAN_JOIN)
+        return check_join(c, index);
     return step->kind == PLAN_KERNEL ? check_kernel(c, index) : check_move(c, index);
 }
 
@@ -225,12 +268,43 @@ static bool check_in_place(struct checker *c, uint32_t index)
     return true;
 }
 
+/* A part that no step writes shows what Split or Slice gives; a node may give several. */
+static bool check_cut(struct checker *c, uint32_t index)
+{
+    const struct plan_tensor *t = &c->plan->tensors[index];
+    node_id producer = c->graph->values[t->value].producer;
+    if (c->graph->values[t->value].kind != VALUE_COMPUTED || !parts_is_cut(c->graph, producer))
+        return WRONG(c, "tensor %u is not a part of tensor %u", index, t->shares);
+    bool first = !c->cut[producer];
+    c->cut[producer] = true;
+    if (first && c->covered[producer]++ > 0)
+        return WRONG(c, "node %u is run and is also a view", producer);
+    return true;
+}
+
+/* What lies in memory that another tensor has lies where the graph says. */
+static bool check_shared(struct checker *c, uint32_t index)
+{
+    const struct plan *plan = c->plan;
+    const struct plan_tensor *t = &plan->tensors[index];
+    const struct plan_tensor *whole = &plan->tensors[t->shares];
+    bool part, written = c->writers[index] != GRAPH_NONE;
+    uint64_t offset = plan_share_offset(plan, c->graph, c->writers, index, &part);
+    if (t->place == PLAN_ARENA && t->offset != whole->offset + offset)
+        return WRONG(c, "tensor %u lies elsewhere than in tensor %u", index, t->shares);
+    if (part && t->place != PLAN_ARENA)
+        return WRONG(c, "tensor %u is a part of what is not in our memory", index);
+    if (part)
+        return written || check_cut(c, index);
+    return written ? check_in_place(c, index) : check_view(c, index);
+}
+
 static bool check_shares(struct checker *c, uint32_t index)
 {
     const struct plan_tensor *t = &c->plan->tensors[index];
     bool written = c->writers[index] != GRAPH_NONE;
     if (t->shares != GRAPH_NONE)
-        return written ? check_in_place(c, index) : check_view(c, index);
+        return check_shared(c, index);
     if (!written && (t->place == PLAN_ARENA || t->place == PLAN_OUTPUT))
         return WRONG(c, "no step writes tensor %u", index);
     return true;
@@ -260,36 +334,65 @@ static bool check_cover(struct checker *c)
 
 /* ---- the run ---- */
 
-static void live_at(struct checker *c, uint32_t root, uint32_t step)
+/* Lists, for each root, what is written in its memory. */
+static void list_written(struct checker *c)
 {
-    if (c->first[root] == GRAPH_NONE)
-        c->first[root] = step;
-    c->last[root] = step;
+    const struct plan *plan = c->plan;
+    memset(c->heads, 0xff, plan->tensor_count * sizeof *c->heads); /* GRAPH_NONE */
+    for (uint32_t t = 0; t < plan->tensor_count; t++) {
+        uint32_t root = plan_tensor_root(plan, t);
+        enum plan_place place = plan->tensors[t].place;
+        c->intact[t] = plan->tensors[t].shares == GRAPH_NONE &&
+                       (place == PLAN_INPUT || place == PLAN_CONSTANT);
+        if (c->writers[t] == GRAPH_NONE)
+            continue;
+        c->same_root[t] = c->heads[root];
+        c->heads[root] = t;
+    }
+}
+
+/* Have they bytes in common, both being of one root? */
+static bool meet(const struct checker *c, uint32_t a, uint32_t b)
+{
+    const struct plan_tensor *ta = &c->plan->tensors[a], *tb = &c->plan->tensors[b];
+    return ta->place != PLAN_ARENA ||
+           (ta->offset < tb->offset + tb->bytes && tb->offset < ta->offset + ta->bytes);
+}
+
+/* A step writes the tensor: what lay there is gone. What is joined is there already. */
+static bool write(struct checker *c, uint32_t step_index, uint32_t tensor)
+{
+    const struct plan *plan = c->plan;
+    const struct plan_step *step = &plan->steps[step_index];
+    uint32_t root = plan_tensor_root(plan, tensor);
+    bool join = step->kind == PLAN_JOIN;
+    for (uint32_t k = 0; k < step->input_count && !join; k++)
+        if (plan_tensor_root(plan, step->inputs[k]) == root &&
+            step->inputs[k] != plan->tensors[tensor].shares && meet(c, step->inputs[k], tensor))
+            return WRONG(c, "step %u writes '%s' over what it reads", step_index,
+                         c->graph->values[plan->tensors[tensor].value].name);
+    for (uint32_t o = c->heads[root]; o != GRAPH_NONE && !join; o = c->same_root[o])
+        if (meet(c, tensor, o))
+            c->intact[o] = false;
+    c->intact[tensor] = true;
+    return true;
 }
 
 /* Goes through the run: what each step reads must have been written and not yet be overwritten. */
 static bool check_run(struct checker *c)
 {
     const struct plan *plan = c->plan;
-    for (uint32_t t = 0; t < plan->tensor_count; t++) {
-        bool there =
-            plan->tensors[t].place == PLAN_INPUT || plan->tensors[t].place == PLAN_CONSTANT;
-        c->current[t] = there ? t : GRAPH_NONE;
-        c->first[t] = GRAPH_NONE;
-    }
+    list_written(c);
     for (uint32_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         for (uint32_t k = 0; k < step->input_count; k++) {
-            uint32_t root = plan_tensor_root(plan, step->inputs[k]);
-            if (c->current[root] != plan_tensor_owner(plan, c->writers, step->inputs[k]))
+            if (!c->intact[plan_tensor_owner(plan, c->writers, step->inputs[k])])
                 return WRONG(c, "step %u reads '%s' before it is written or after it is gone", s,
                              c->graph->values[plan->tensors[step->inputs[k]].value].name);
-            live_at(c, root, s);
         }
         for (uint32_t k = 0; k < step->output_count; k++) {
-            uint32_t root = plan_tensor_root(plan, step->outputs[k]);
-            c->current[root] = step->outputs[k];
-            live_at(c, root, s);
+            if (!write(c, s, step->outputs[k]))
+                return false;
         }
     }
     return true;
@@ -300,18 +403,25 @@ static bool check_run(struct checker *c)
 static bool overlap(const struct checker *c, uint32_t a, uint32_t b)
 {
     const struct plan_tensor *ta = &c->plan->tensors[a], *tb = &c->plan->tensors[b];
-    return c->first[a] <= c->last[b] && c->first[b] <= c->last[a] &&
+    const uint32_t lanes = c->order.lanes;
+    const uint32_t *after_a = c->after + (size_t)a * lanes, *after_b = c->after + (size_t)b * lanes;
+    return !plan_order_is_over(after_a, c->before + (size_t)b * lanes, lanes) &&
+           !plan_order_is_over(after_b, c->before + (size_t)a * lanes, lanes) &&
            ta->offset < tb->offset + tb->bytes && tb->offset < ta->offset + ta->bytes;
 }
 
 static bool check_memory(struct checker *c)
 {
     const struct plan *plan = c->plan;
+    const size_t cells = (size_t)plan->tensor_count * c->order.lanes;
     uint32_t *live = arena_array(c->arena, plan->tensor_count, sizeof *live);
-    if (!live) {
+    c->before = arena_array(c->arena, cells, sizeof *c->before);
+    c->after = arena_array(c->arena, cells, sizeof *c->after);
+    if (!live || !c->before || !c->after) {
         error_memory(c->error);
         return false;
     }
+    plan_order_lives(plan, &c->order, c->before, c->after);
     uint32_t count = 0;
     for (uint32_t t = 0; t < plan->tensor_count; t++) {
         const struct plan_tensor *tensor = &plan->tensors[t];
@@ -325,6 +435,20 @@ static bool check_memory(struct checker *c)
                 return WRONG(c, "tensors %u and %u overlap", live[k], t);
         live[count++] = t;
     }
+    return true;
+}
+
+static bool check_lanes(struct checker *c)
+{
+    const struct plan *plan = c->plan;
+    if (plan->lanes == 0)
+        return true;
+    if (plan->standalone || plan->lanes == 1 || plan->lanes > PLAN_MOST_LANES ||
+        (int64_t)plan->lanes > plan->threads)
+        return WRONG(c, "%u lanes of %d threads", plan->lanes, plan->threads);
+    for (uint32_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].lane != PLAN_WIDE && plan->steps[s].lane >= plan->lanes)
+            return WRONG(c, "step %u is of lane %u, which does not exist", s, plan->steps[s].lane);
     return true;
 }
 
@@ -347,7 +471,9 @@ static bool check_all(struct checker *c)
     if (plan->standalone && (plan->step_count != 1 || plan->steps[0].kind != PLAN_KERNEL ||
                              plan->steps[0].node_count != c->graph->node_count))
         return WRONG(c, "%u steps, but one library should run the whole model", plan->step_count);
-    return check_cover(c) && check_outputs(c) && check_run(c) && check_memory(c);
+    if (!check_lanes(c) || !check_cover(c) || !check_outputs(c) || !check_run(c))
+        return false;
+    return plan_order_create(plan, &c->order, c->error) == COLLAGE_OK && check_memory(c);
 }
 
 collage_status plan_verify(const struct plan *plan, const struct graph *graph, struct error *error)
@@ -356,16 +482,18 @@ collage_status plan_verify(const struct plan *plan, const struct graph *graph, s
     struct checker c = { .plan = plan, .graph = graph, .arena = arena_create(), .error = &own };
     if (c.arena && graph_uses_build(graph, &c.uses, &own) == COLLAGE_OK) {
         c.writers = arena_array(c.arena, plan->tensor_count, sizeof *c.writers);
-        c.current = arena_array(c.arena, plan->tensor_count, sizeof *c.current);
-        c.first = arena_array(c.arena, plan->tensor_count, sizeof *c.first);
-        c.last = arena_array(c.arena, plan->tensor_count, sizeof *c.last);
+        c.intact = arena_array(c.arena, plan->tensor_count, sizeof *c.intact);
+        c.same_root = arena_array(c.arena, plan->tensor_count, sizeof *c.same_root);
+        c.heads = arena_array(c.arena, plan->tensor_count, sizeof *c.heads);
         c.covered = arena_array(c.arena, graph->node_count, sizeof *c.covered);
         c.copied = arena_array(c.arena, graph->node_count, sizeof *c.copied);
+        c.cut = arena_array(c.arena, graph->node_count, sizeof *c.cut);
     }
-    if (!c.writers || !c.current || !c.first || !c.last || !c.covered || !c.copied)
+    if (!c.writers || !c.intact || !c.same_root || !c.heads || !c.covered || !c.copied || !c.cut)
         error_memory(&own);
     else
         check_all(&c);
+    plan_order_free(&c.order);
     graph_uses_free(&c.uses);
     arena_destroy(c.arena);
     return own.status == COLLAGE_OK ? COLLAGE_OK : error_set(error, own.status, "%s", own.text);

@@ -42,6 +42,8 @@ static void put_tooltip(const struct graph *graph, const struct plan *plan, uint
         text_string(out, " on ");
         report_put_quoted(out, plan->backends[step->backend].name, 40);
     }
+    if (report_lane(plan, index) != PLAN_WIDE)
+        text_format(out, " in lane %u", step->lane);
     for (uint32_t k = 0; k < step->node_count && k < SHOWN; k++) {
         text_string(out, k ? ", " : ": ");
         report_put_quoted(out, graph->nodes[step->nodes[k]].base.name, 60);

@@ -105,6 +105,8 @@ static void put_comment(const struct plan *plan, uint32_t step, struct text *out
         text_string(out, ", ");
         report_put(out, s->variant, 0);
     }
+    if (report_lane(plan, step) != PLAN_WIDE)
+        text_format(out, ", lane %u", s->lane);
 }
 
 /* The lines that begin with a result are the nodes, in their order. */

@@ -2,6 +2,7 @@
 /* Why a node runs where it does. */
 #include <math.h>
 
+#include "plan/lanes.h"
 #include "report/candidates.h"
 #include "report/explain.h"
 #include "report/parts.h"
@@ -54,6 +55,8 @@ static void put_cost(const struct explanation *e, uint32_t index, struct text *o
     if (!candidate)
         text_format(out, "%.2f us when the plan was made; its backend does not offer it here\n",
                     step->cost_ns / 1e3);
+    else if (report_lane(e->plan, index) != PLAN_WIDE)
+        text_format(out, "%.2f us in its lane when the plan was made\n", step->cost_ns / 1e3);
     else if (candidate->cost.state != COST_MEASURED)
         text_string(out, "not known\n");
     else
@@ -86,6 +89,12 @@ static void put_step(const struct explanation *e, uint32_t index, struct text *o
         report_put(out, step->implementation, 0);
     }
     text_string(out, "\n");
+    if (report_lane(e->plan, index) != PLAN_WIDE) {
+        const int32_t threads = plan_lane_threads(e->plan);
+        put_key(out, "lane");
+        text_format(out, "%u of %u, on %d of %d threads, beside steps of other lanes\n", step->lane,
+                    e->plan->lanes, threads, e->plan->threads);
+    }
     if (step->schedule) {
         put_key(out, "schedule");
         report_put(out, step->schedule, 0);

@@ -215,6 +215,11 @@ collage_status report_explain_plan(const struct explanation *e, struct text *out
     text_string(out, "  The placement: ");
     report_bound_text(e->plan, out);
     text_string(out, ".\n");
+    if (e->plan->lanes) {
+        text_string(out, "  ");
+        report_lanes_text(e->plan, out);
+        text_string(out, ".\n");
+    }
     put_evidence(e->plan, out);
     text_string(out, "\n");
     report_results_text(e->graph, e->plan, out);

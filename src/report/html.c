@@ -258,6 +258,11 @@ static void put_summary(const struct page *page)
     out->failed = out->failed || bound.failed;
     text_free(&bound);
     text_string(out, ".</p>\n");
+    if (plan->lanes) {
+        text_string(out, "<p>");
+        report_lanes_text(plan, out);
+        text_string(out, ".</p>\n");
+    }
     if (report_ended_early(plan))
         text_string(out, "<p>The search was ended early: the plan is made of what was measured by "
                          "then, and the race was short.</p>\n");

@@ -34,6 +34,10 @@ void report_shape(const struct graph *graph, const struct plan *plan, const stru
 
 /* Was measuring ended before all was measured that was worth it, at the user's wish? */
 bool report_ended_early(const struct plan *plan);
+/* The lane of a step; PLAN_WIDE also where the plan has no lanes. */
+uint32_t report_lane(const struct plan *plan, uint32_t step);
+/* "8 of 12 steps run side by side, in 2 lanes of 1 thread each"; nothing if none do. */
+void report_lanes_text(const struct plan *plan, struct text *out);
 
 /* How good the placement is, proven: "within 0.10 % of the optimum ...", without a full stop. */
 void report_bound_text(const struct plan *plan, struct text *out);

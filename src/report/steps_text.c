@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/lanes.h"
 #include "tensor/layout.h"
 
 void report_count_shares(const struct plan *plan, struct backend_share *shares)
@@ -136,6 +137,23 @@ static collage_status put_placement(const struct graph *graph, const struct plan
     return COLLAGE_OK;
 }
 
+uint32_t report_lane(const struct plan *plan, uint32_t step)
+{
+    return plan->lanes ? plan->steps[step].lane : PLAN_WIDE;
+}
+
+void report_lanes_text(const struct plan *plan, struct text *out)
+{
+    uint32_t in_lanes = 0;
+    for (uint32_t s = 0; s < plan->step_count; s++)
+        in_lanes += report_lane(plan, s) != PLAN_WIDE;
+    if (in_lanes == 0)
+        return;
+    const int32_t threads = plan_lane_threads(plan);
+    text_format(out, "%u of %u steps run side by side, in %u lanes of %d thread%s each", in_lanes,
+                plan->step_count, plan->lanes, threads, threads == 1 ? "" : "s");
+}
+
 /* ---- step by step ---- */
 
 static const char *layout_text(const struct plan *plan, const uint32_t *tensors, uint32_t count)
@@ -176,6 +194,8 @@ static void put_step(const struct graph *graph, const struct plan *plan, uint32_
     report_put(out, step->variant, 8);
     text_string(out, " ");
     put_layouts(plan, step, out);
+    if (report_lane(plan, index) != PLAN_WIDE)
+        text_format(out, " lane %u", step->lane);
     while (out->count > 0 && out->bytes[out->count - 1] == ' ')
         out->bytes[--out->count] = '\0';
     text_string(out, "\n");
@@ -256,6 +276,13 @@ collage_status report_placement_text(const struct graph *graph, const struct pla
         return status;
     put_search(plan, out);
     put_early_end(plan, out);
+    if (plan->lanes) {
+        text_string(out, "  ");
+        report_lanes_text(plan, out);
+        text_string(out, "\n");
+    }
+    if (plan->strict)
+        text_string(out, "  precision: strict\n");
     text_format(out, "  activations: %.1f MiB; ", (double)plan->arena_bytes / (1 << 20));
     report_bound_text(plan, out);
     text_string(out, "\n\n");

@@ -12,11 +12,17 @@ struct unit {
     const struct compile_context *context;
     const struct plan_step *step;
     const struct backend_entry *entry;
+    const collage_target *target;
     const collage_subgraph *subgraph;
     collage_variant variant;
     struct arena *arena;
     struct error *error;
 };
+
+static bool is_wide(const struct plan *plan, const struct plan_step *step)
+{
+    return plan->lanes == 0 || step->lane == PLAN_WIDE;
+}
 
 static collage_status make_subgraph(struct unit *u)
 {
@@ -65,8 +71,8 @@ static collage_status check_offered(struct unit *u)
         collage_variant variant = { .struct_size = sizeof variant,
                                     .inputs = offered,
                                     .outputs = offered + inputs };
-        bool more = api->variant ? api->variant(u->subgraph, &u->context->target, index, &variant)
-                                 : index == 0;
+        bool more =
+            api->variant ? api->variant(u->subgraph, u->target, index, &variant) : index == 0;
         if (!more)
             break;
         if (strncmp(variant.name, u->variant.name, sizeof variant.name) == 0 &&
@@ -83,12 +89,22 @@ static collage_status check_offered(struct unit *u)
 /* A plan may come from anywhere: the backend must know the schedule for this very kernel. */
 static collage_status check_schedule(struct unit *u)
 {
-    if (!u->step->schedule || schedule_is_offered(u->entry->api, u->subgraph, &u->context->target,
-                                                  &u->variant, u->step->schedule))
+    if (!u->step->schedule ||
+        schedule_is_offered(u->entry->api, u->subgraph, u->target, &u->variant, u->step->schedule))
         return COLLAGE_OK;
     return error_set(u->error, COLLAGE_ERROR_MISMATCH,
                      "the backend does not know the schedule '%s' here: optimize the model again",
                      u->step->schedule);
+}
+
+/* Kernels of a lane run while those of others do. */
+static collage_status check_lane(struct unit *u)
+{
+    if (is_wide(u->context->plan, u->step) ||
+        (u->entry->api->thread_flags & COLLAGE_THREADS_CONCURRENT))
+        return COLLAGE_OK;
+    return error_set(u->error, COLLAGE_ERROR_MISMATCH,
+                     "its kernels cannot run at the same time as others: optimize the model again");
 }
 
 static collage_status check_supported(struct unit *u)
@@ -98,7 +114,7 @@ static collage_status check_supported(struct unit *u)
     if (u->step->kind != PLAN_KERNEL)
         return COLLAGE_OK;
     if (api->kind == COLLAGE_OP_LEVEL && api->supports &&
-        !api->supports(u->subgraph, &u->context->target, &why))
+        !api->supports(u->subgraph, u->target, &why))
         return error_set(u->error, COLLAGE_ERROR_MISMATCH,
                          "the backend does not take it here (%s): optimize the model again",
                          why.text);
@@ -106,12 +122,21 @@ static collage_status check_supported(struct unit *u)
     return status == COLLAGE_OK ? check_schedule(u) : status;
 }
 
-/* An output may lie in an input only where the kernel itself says so. */
+static bool is_own_input(const struct plan_step *step, uint32_t tensor)
+{
+    for (uint32_t k = 0; k < step->input_count; k++)
+        if (step->inputs[k] == tensor)
+            return true;
+    return false;
+}
+
+/* An output may lie in an input only where the kernel itself says so. What it shares else, it is a
+ * part of (plan_verify). */
 static collage_status check_in_place(struct unit *u, const collage_kernel_info *info)
 {
     for (uint32_t o = 0; o < u->step->output_count; o++) {
         uint32_t shares = u->context->plan->tensors[u->step->outputs[o]].shares;
-        bool allowed = shares == GRAPH_NONE;
+        bool allowed = shares == GRAPH_NONE || !is_own_input(u->step, shares);
         for (size_t k = 0; k < info->inplace_count && k < 4 && !allowed; k++)
             allowed = info->inplace[2 * k] == o &&
                       info->inplace[2 * k + 1] < u->step->input_count &&
@@ -131,7 +156,7 @@ static collage_status compile(struct unit *u, struct session *session, struct ru
     collage_compile_request request = { .struct_size = sizeof request,
                                         .subgraph = u->subgraph,
                                         .variant = &u->variant,
-                                        .target = &u->context->target,
+                                        .target = u->target,
                                         .schedule = u->step->schedule };
     if (u->context->plan->standalone) {
         request.flags = COLLAGE_COMPILE_STANDALONE;
@@ -147,8 +172,9 @@ static collage_status compile(struct unit *u, struct session *session, struct ru
     out->api = api; /* from here on session_destroy frees the kernel */
     collage_kernel_info info = { .struct_size = sizeof info };
     api->kernel_info(out->kernel, &info);
-    if (info.scratch_bytes > session->scratch_bytes)
-        session->scratch_bytes = info.scratch_bytes;
+    struct lane *lane = &session->lanes[is_wide(u->context->plan, u->step) ? 0 : u->step->lane];
+    if (info.scratch_bytes > lane->scratch_bytes)
+        lane->scratch_bytes = info.scratch_bytes;
     if (api->kind == COLLAGE_OP_LEVEL)
         session->weight_bytes += info.weight_bytes;
     return check_in_place(u, &info);
@@ -168,7 +194,9 @@ static collage_status compile_unit(struct unit *u, struct session *session, stru
     if (length >= sizeof u->variant.name)
         return error_set(u->error, COLLAGE_ERROR_FORMAT, "the variant's name is too long");
     memcpy(u->variant.name, u->step->variant, length + 1);
-    status = check_supported(u);
+    status = check_lane(u);
+    if (status == COLLAGE_OK)
+        status = check_supported(u);
     return status == COLLAGE_OK ? compile(u, session, out) : status;
 }
 
@@ -180,6 +208,8 @@ collage_status compile_step(const struct compile_context *context, struct sessio
     struct unit unit = { .context = context,
                          .step = step,
                          .entry = &context->registry->entries[context->entries[step->backend]],
+                         .target = is_wide(context->plan, step) ? &context->target
+                                                                : &context->lane_target,
                          .arena = arena_create(),
                          .error = &own };
     collage_status status =

@@ -11,7 +11,7 @@ collage_status session_set_profiling(struct session *session, bool on, struct er
     if (!on)
         return COLLAGE_OK;
     session->stamps =
-        memory_alloc(((size_t)session->step_count + 1) * PROFILE_RUNS * sizeof(uint64_t));
+        memory_alloc((size_t)session->step_count * 2 * PROFILE_RUNS * sizeof(uint64_t));
     return session->stamps ? COLLAGE_OK : error_memory(error);
 }
 
@@ -29,8 +29,8 @@ struct session_profile session_step_profile(const struct session *session, uint3
     if (!session->stamps || count == 0 || index >= session->step_count)
         return (struct session_profile){ 0 };
     for (size_t run = 0; run < count; run++) {
-        const uint64_t *row = session->stamps + run * ((size_t)session->step_count + 1);
-        times[run] = row[index + 1] - row[index];
+        const uint64_t *row = session->stamps + run * 2 * (size_t)session->step_count;
+        times[run] = row[2 * (size_t)index + 1] - row[2 * (size_t)index];
     }
     qsort(times, count, sizeof *times, compare_times);
     size_t half = count / 2, tenth = (count - 1) / 10;

@@ -66,6 +66,8 @@ static collage_status make_steps(struct session *session, const struct compile_c
             step->copy_bytes = plan->tensors[plan->steps[s].outputs[0]].bytes;
             continue;
         }
+        if (plan->steps[s].kind == PLAN_JOIN) /* there is nothing to do */
+            continue;
         collage_status status = compile_step(c, session, s, error);
         if (status != COLLAGE_OK)
             return status;
@@ -84,12 +86,18 @@ static char *make_memory(uint64_t bytes)
     return memory;
 }
 
+static char *arena_address(const struct session *session, const struct plan_tensor *tensor)
+{
+    return session->activations + (tensor->bytes ? tensor->offset : 0);
+}
+
 /* Where a tensor lies, NULL if the caller brings its memory with each run. */
 static const void *address_of(const struct session *session, const struct compile_context *c,
-                              const struct plan_tensor *root)
+                              uint32_t tensor)
 {
+    const struct plan_tensor *root = &c->plan->tensors[plan_tensor_root(c->plan, tensor)];
     if (root->place == PLAN_ARENA)
-        return session->activations + (root->bytes ? root->offset : 0);
+        return arena_address(session, &c->plan->tensors[tensor]);
     return root->place == PLAN_CONSTANT ? c->graph->values[root->value].tensor.data : NULL;
 }
 
@@ -100,7 +108,7 @@ static void fill_step(struct session *session, const struct compile_context *c, 
     for (uint32_t k = 0; k < from->input_count; k++) {
         const struct plan_tensor *root =
             &c->plan->tensors[plan_tensor_root(c->plan, from->inputs[k])];
-        step->inputs[k] = address_of(session, c, root);
+        step->inputs[k] = address_of(session, c, from->inputs[k]);
         if (root->place == PLAN_INPUT || root->place == PLAN_OUTPUT)
             session->input_patches[session->input_patch_count++] =
                 (struct input_patch){ &step->inputs[k], root->port, root->place == PLAN_OUTPUT };
@@ -109,7 +117,7 @@ static void fill_step(struct session *session, const struct compile_context *c, 
         const struct plan_tensor *root =
             &c->plan->tensors[plan_tensor_root(c->plan, from->outputs[k])];
         step->outputs[k] = root->place == PLAN_ARENA
-                               ? session->activations + (root->bytes ? root->offset : 0)
+                               ? arena_address(session, &c->plan->tensors[from->outputs[k]])
                                : NULL;
         if (root->place == PLAN_OUTPUT)
             session->output_patches[session->output_patch_count++] =
@@ -157,10 +165,37 @@ static collage_status make(struct session *session, struct compile_context *c, s
         return status;
     session->activation_bytes = c->plan->arena_bytes;
     session->activations = make_memory(session->activation_bytes);
-    session->scratch = make_memory(session->scratch_bytes);
-    if (!session->activations || !session->scratch)
+    if (!session->activations)
         return error_memory(error);
-    return make_pointers(session, c, error);
+    for (uint32_t l = 0; l < session->lane_count; l++) {
+        session->lanes[l].scratch = make_memory(session->lanes[l].scratch_bytes);
+        if (!session->lanes[l].scratch)
+            return error_memory(error);
+    }
+    status = make_pointers(session, c, error);
+    if (status == COLLAGE_OK && session->lane_count > 1)
+        status = lanes_assign(session, c->plan, error);
+    return status == COLLAGE_OK ? lanes_start(session, error) : status;
+}
+
+/* A session with its lanes, which have nothing yet; NULL if out of memory. */
+static struct session *session_alloc(const struct plan *plan)
+{
+    struct session *session = memory_alloc_aligned(sizeof *session);
+    if (!session)
+        return NULL;
+    memset(session, 0, sizeof *session);
+    session->lane_count = plan->lanes ? plan->lanes : 1;
+    session->arena = arena_create();
+    session->lanes = memory_alloc_aligned(session->lane_count * sizeof *session->lanes);
+    if (session->arena && session->lanes) {
+        memset(session->lanes, 0, session->lane_count * sizeof *session->lanes);
+        return session;
+    }
+    arena_destroy(session->arena);
+    memory_free_aligned(session->lanes);
+    memory_free_aligned(session);
+    return NULL;
 }
 
 collage_status session_create(const struct graph *graph, const struct plan *plan,
@@ -170,15 +205,16 @@ collage_status session_create(const struct graph *graph, const struct plan *plan
     collage_status status = plan_check_graph(plan, graph, error);
     if (status != COLLAGE_OK)
         return status;
-    struct session *session = memory_alloc(sizeof *session);
+    struct session *session = session_alloc(plan);
     if (!session)
         return error_memory(error);
-    session->arena = arena_create();
     struct compile_context context = { .graph = graph,
                                        .plan = plan,
                                        .registry = registry,
-                                       .target = registry_host_target(plan->threads) };
-    status = session->arena ? make(session, &context, error) : error_memory(error);
+                                       .target = registry_host_target(plan->threads),
+                                       .lane_target =
+                                           registry_host_target(plan_lane_threads(plan)) };
+    status = make(session, &context, error);
     graph_uses_free(&context.uses);
     if (status != COLLAGE_OK) {
         session_destroy(session);
@@ -217,14 +253,17 @@ void session_destroy(struct session *session)
 {
     if (!session)
         return;
+    lanes_stop(session);
     for (uint32_t s = 0; s < session->step_count; s++)
         if (session->steps[s].api)
             session->steps[s].api->kernel_destroy(session->steps[s].kernel);
     memory_free_aligned(session->activations);
-    memory_free_aligned(session->scratch);
+    for (uint32_t l = 0; l < session->lane_count; l++)
+        memory_free_aligned(session->lanes[l].scratch);
+    memory_free_aligned(session->lanes);
     memory_free(session->stamps);
     arena_destroy(session->arena);
-    memory_free(session);
+    memory_free_aligned(session);
 }
 
 /* ---- running ---- */
@@ -239,50 +278,68 @@ static void set_pointers(struct session *session, const void *const *inputs, voi
         *session->output_patches[k].entry = outputs[session->output_patches[k].port];
 }
 
-static collage_status run_failed(const struct run_step *step, collage_status status,
-                                 collage_message *message, struct error *error)
+collage_status step_failed(const struct run_step *step, collage_status status,
+                           collage_message *message, struct error *error)
 {
     message->text[sizeof message->text - 1] = '\0';
     return error_set(error, status, "%s: %s", step->label,
                      message->text[0] ? message->text : collage_status_text(status));
 }
 
-collage_status session_run(struct session *session, const void *const *inputs, void *const *outputs,
-                           struct error *error)
+/* Each reading ends one step and begins the next. */
+static void put_stamp(uint64_t *stamp, uint32_t step)
+{
+    stamp[2 * (size_t)step] = clock_ns();
+    if (step > 0)
+        stamp[2 * (size_t)step - 1] = stamp[2 * (size_t)step];
+}
+
+static collage_status run_in_order(struct session *session, struct error *error)
 {
     collage_message message;
     message.text[0] = '\0';
-    uint64_t *stamp = NULL;
-    if (session->stamps)
-        stamp = session->stamps +
-                session->profiled_runs % PROFILE_RUNS * ((uint64_t)session->step_count + 1);
-    set_pointers(session, inputs, outputs);
     for (uint32_t s = 0; s < session->step_count; s++) {
         struct run_step *step = &session->steps[s];
-        if (stamp)
-            stamp[s] = clock_ns();
+        if (session->stamp)
+            put_stamp(session->stamp, s);
         if (!step->api) {
             if (step->copy_bytes)
                 memcpy(step->outputs[0], step->inputs[0], step->copy_bytes);
             continue;
         }
         collage_status status = step->api->run(step->kernel, NULL, step->inputs, step->outputs,
-                                               session->scratch, &message);
+                                               session->lanes[0].scratch, &message);
         if (status != COLLAGE_OK)
-            return run_failed(step, status, &message, error);
+            return step_failed(step, status, &message, error);
     }
-    if (stamp) {
-        stamp[session->step_count] = clock_ns();
-        session->profiled_runs++;
-    }
+    if (session->stamp && session->step_count > 0)
+        session->stamp[2 * (size_t)session->step_count - 1] = clock_ns();
     return COLLAGE_OK;
+}
+
+collage_status session_run(struct session *session, const void *const *inputs, void *const *outputs,
+                           struct error *error)
+{
+    session->stamp = NULL;
+    if (session->stamps)
+        session->stamp = session->stamps +
+                         session->profiled_runs % PROFILE_RUNS * 2 * (uint64_t)session->step_count;
+    set_pointers(session, inputs, outputs);
+    collage_status status =
+        session->lane_count > 1 ? lanes_run(session, error) : run_in_order(session, error);
+    if (status == COLLAGE_OK && session->stamp)
+        session->profiled_runs++;
+    return status;
 }
 
 void session_memory(const struct session *session, uint64_t *activation_bytes,
                     uint64_t *packed_weight_bytes)
 {
+    uint64_t scratch = 0;
+    for (uint32_t l = 0; l < session->lane_count; l++)
+        scratch += session->lanes[l].scratch_bytes;
     if (activation_bytes)
-        *activation_bytes = session->activation_bytes + session->scratch_bytes;
+        *activation_bytes = session->activation_bytes + scratch;
     if (packed_weight_bytes)
         *packed_weight_bytes = session->weight_bytes;
 }

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "graph/subgraph.h"
 #include "measure/statistics.h"
-#include "plan/plan.h"
+#include "plan/lane_schedule.h"
 #include "reference/slack.h"
 #include "run/session.h"
 #include "tensor/layout.h"
@@ -334,8 +334,11 @@ collage_status contest_profile(struct contest *contest, double seconds, double *
     if (!contest->step_ns)
         contest->step_ns =
             arena_array(contest->arena, ((size_t)steps + 1) * PROFILES_MAX, sizeof(double));
-    if (!contest->step_ns)
+    double *lowest = memory_alloc((steps + 1) * sizeof *lowest);
+    if (!contest->step_ns || !lowest) {
+        memory_free(lowest);
         return error_memory(error);
+    }
     size_t count;
     collage_status status = session_set_profiling(contest->session, true, error);
     if (status == COLLAGE_OK)
@@ -345,12 +348,13 @@ collage_status contest_profile(struct contest *contest, double seconds, double *
         found[contest->profile_count % PROFILES_MAX] =
             session_step_profile(contest->session, k).decile_ns;
         size_t profiles = contest->profile_count + 1;
-        double ns;
         if (!lowest_decile(found, profiles < PROFILES_MAX ? profiles : PROFILES_MAX, PASSES_OF_COST,
-                           &ns))
+                           &lowest[k]))
             status = error_memory(error);
-        *steps_ns += ns;
     }
+    if (status == COLLAGE_OK)
+        status = lane_schedule_time(contest->plan, lowest, steps_ns, error);
+    memory_free(lowest);
     contest->profile_count++;
     struct error ignored = { 0 };
     (void)session_set_profiling(contest->session, false, &ignored);

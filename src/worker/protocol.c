@@ -142,23 +142,36 @@ bool protocol_read_candidate(const json_t *json, struct arena *arena,
 
 json_t *protocol_conditions(const struct sample_conditions *conditions)
 {
-    return json_pack("{s:I, s:f, s:f, s:s*}", "working_set_bytes",
-                     (json_int_t)conditions->working_set_bytes, "limit_seconds",
-                     conditions->limit_seconds, "tolerance", conditions->tolerance, "schedule",
-                     conditions->schedule);
+    return json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:b, s:b, s:s*}", "working_set_bytes",
+                     (json_int_t)conditions->working_set_bytes, "level_2_bytes",
+                     (json_int_t)conditions->level_2_bytes, "last_level_bytes",
+                     (json_int_t)conditions->last_level_bytes, "limit_seconds",
+                     conditions->limit_seconds, "tolerance", conditions->tolerance, "known_ns",
+                     conditions->known_ns, "quick", conditions->quick, "strict", conditions->strict,
+                     "schedule", conditions->schedule);
+}
+
+static uint64_t read_bytes(const json_t *json, const char *name)
+{
+    json_int_t bytes = json_integer_value(json_object_get(json, name));
+    return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 bool protocol_read_conditions(const json_t *json, struct sample_conditions *out)
 {
-    json_int_t bytes = json_integer_value(json_object_get(json, "working_set_bytes"));
     *out = (struct sample_conditions){
-        .working_set_bytes = bytes > 0 ? (uint64_t)bytes : 0,
+        .working_set_bytes = read_bytes(json, "working_set_bytes"),
+        .level_2_bytes = read_bytes(json, "level_2_bytes"),
+        .last_level_bytes = read_bytes(json, "last_level_bytes"),
         .limit_seconds = json_number_value(json_object_get(json, "limit_seconds")),
         .tolerance = json_number_value(json_object_get(json, "tolerance")),
+        .known_ns = json_number_value(json_object_get(json, "known_ns")),
+        .quick = json_is_true(json_object_get(json, "quick")),
+        .strict = json_is_true(json_object_get(json, "strict")),
         .schedule = json_string_value(json_object_get(json, "schedule"))
     };
     return json_is_object(json) && out->limit_seconds >= 0 && out->tolerance >= 0 &&
-           (!out->schedule || schedule_is_text(out->schedule));
+           out->known_ns >= 0 && (!out->schedule || schedule_is_text(out->schedule));
 }
 
 /* ---- costs ---- */

@@ -34,6 +34,7 @@ struct server {
     struct registry *registry;
     struct graph *graph;
     struct oracle *oracle;
+    struct bounds *bounds; /* made when strict precision is asked for */
     struct candidate_set *set;
     struct contest *contest;
 };
@@ -257,6 +258,17 @@ static collage_status answer_cost(const struct cost *cost, struct arena *arena,
     return status;
 }
 
+static collage_status need_bounds(struct server *server, struct sample_conditions *conditions,
+                                  struct error *error)
+{
+    const struct slack_values values = slack_values_of(server->oracle);
+    collage_status status = COLLAGE_OK;
+    if (conditions->strict && !server->bounds)
+        status = bounds_create(server->graph, &values, &server->bounds, error);
+    conditions->bounds = server->bounds;
+    return status;
+}
+
 static collage_status do_measure(struct server *server, const json_t *request, json_t **answer,
                                  struct error *error)
 {
@@ -266,6 +278,8 @@ static collage_status do_measure(struct server *server, const json_t *request, j
         return malformed("conditions", error);
     collage_status status =
         find_candidate(server, json_object_get(request, "candidate"), &id, error);
+    if (status == COLLAGE_OK)
+        status = need_bounds(server, &conditions, error);
     if (status != COLLAGE_OK)
         return status;
     struct arena *arena = arena_create();
@@ -324,9 +338,11 @@ static collage_status do_switch(struct server *server, const json_t *request, js
 static collage_status become_standalone(struct server *server, struct error *error)
 {
     candidate_set_destroy(server->set);
+    bounds_destroy(server->bounds);
     oracle_destroy(server->oracle);
     graph_destroy(server->graph);
     server->set = NULL;
+    server->bounds = NULL;
     server->oracle = NULL;
     server->graph = NULL;
     collage_status status = import(server, &server->graph, error);
@@ -554,6 +570,7 @@ int worker_serve(int argc, char **argv)
         serve(&server);
     contest_destroy(server.contest);
     candidate_set_destroy(server.set);
+    bounds_destroy(server.bounds);
     oracle_destroy(server.oracle);
     graph_destroy(server.graph);
     registry_destroy(server.registry);

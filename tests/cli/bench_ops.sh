@@ -14,3 +14,11 @@ good '^  reference ' bench-ops relu_vector --backends reference --threads 1 -q
 good 'refused: a view' bench-ops reshape -b reference -q
 good '"case": "relu_vector"' bench-ops relu_vector -b reference --json -q
 good '"state": "measured"' bench-ops relu_vector -b reference --json -q
+
+# Strict precision: every kernel is direct, and within the bound of direct summation.
+bad "'loose' is not a precision" bench-ops relu_vector --precision loose
+good '^  reference ' bench-ops conv_1x1 -b reference -q --precision strict
+if "$collage" backends | grep -q '^native .*available$'; then
+    good 'winograd_f4' bench-ops winograd_square -b native -q -t1
+    good 'native .* refused: .* not strict' bench-ops winograd_square -b native -q -t1 --precision strict
+fi

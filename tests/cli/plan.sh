@@ -225,3 +225,13 @@ wait $process
 status=$?
 holds "a second Ctrl-C ends at once (exit status $status)" [ "$status" = 130 ]
 holds "there is no plan then" [ ! -e early.plan.json ]
+
+# Strict precision is in the plan, and told.
+good "^  precision: strict" optimize tiny_cnn.onnx -t1 -b reference --budget 20 --race 1 -q --precision strict -o strict.plan.json
+holds "the plan says strict" grep -q '"precision": *"strict"' strict.plan.json
+good "^  precision: strict" show strict.plan.json
+good "reference" explain strict.plan.json
+good "measured now" measure tiny_cnn.onnx -n 0 -b reference -t1 -q --precision strict --remeasure
+holds "by default nothing is told" sh -c '! grep -q precision plain.plan.json'
+sed 's/"precision": *"strict"/"precision": "loose"/' strict.plan.json >loose.plan.json
+bad "precision" show loose.plan.json

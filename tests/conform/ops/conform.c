@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "tensor/layout.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,6 +111,25 @@ static void free_ports(struct bench *bench)
 
 /* ---- checking ---- */
 
+/* What a variant does not say to be indirect is within the bound of direct summation. */
+static bool is_direct(struct bench *bench, uint32_t k, const struct tensor *actual)
+{
+    const struct conform_trial *t = bench->trial;
+    const float *bound = t->bounds ? t->bounds[k] : NULL;
+    int64_t count = bound ? tensor_elements(actual) : 0;
+    if (t->variant->flags & COLLAGE_VARIANT_INDIRECT)
+        return true;
+    for (int64_t i = 0; i < count; i++) {
+        double error = fabs(tensor_get(actual, i) - tensor_get(&t->outputs[k], i));
+        char text[128];
+        snprintf(text, sizeof text, "error %.2e at %lld, bound %.2e", error, (long long)i,
+                 (double)bound[i]);
+        if (error > (double)bound[i])
+            return problem(bench, "not within the bound of direct summation", text);
+    }
+    return true;
+}
+
 /* The value, and that the padding of a blocked layout holds zeros. */
 static bool check_output(struct bench *bench, uint32_t k, const unsigned char *data)
 {
@@ -134,6 +154,7 @@ static bool check_output(struct bench *bench, uint32_t k, const unsigned char *d
         snprintf(text, sizeof text, "error %.2e at %lld: %g, not %g", difference.error,
                  (long long)difference.index, difference.actual, difference.expected);
         fine = difference.error <= TENSOR_KERNEL_TOLERANCE || problem(bench, "wrong result", text);
+        fine = fine && is_direct(bench, k, &actual);
         fine = fine &&
                (memcmp(again, data, bytes) == 0 || problem(bench, "the padding is not zero", ""));
     }

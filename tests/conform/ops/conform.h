@@ -29,6 +29,9 @@ struct conform_trial {
     const double *slack; /* of each output (reference/slack.h); NULL: none */
     bool verbose;
     const char *schedule; /* NULL: as the backend likes */
+    /* Of each output: how far each element of a direct variant may be off (reference/bound.h), or
+     * NULL; NULL: of none. */
+    const float *const *bounds;
 };
 
 /* Compiles, runs and checks; counts, and prints a line for each failure. */

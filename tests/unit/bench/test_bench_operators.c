@@ -80,6 +80,9 @@ static void test_measures_and_refuses(void **state)
     f->options.backends = "reference,faulty";
     assert_int_equal(report(f, names, 3, COLLAGE_FORMAT_TEXT), COLLAGE_OK);
     expect(f, "1 thread.");
+    expect(f, "\nroof: the least time by the machine's peaks");
+    expect(f, "ratio   GFLOP/s   roof\n");
+    expect(f, "%"); /* of a line of numbers */
     expect(f, "relu_vector: 33 -> 33\n");
     expect(f, "  faulty                      "); /* a line of numbers */
     expect(f, "refused: takes one float32 Relu only");
@@ -131,6 +134,9 @@ static void test_writes_json(void **state)
     assert_string_equal(json_string_value(json_object_get(good, "state")), "measured");
     assert_true(json_real_value(json_object_get(good, "minimum_ns")) > 0);
     assert_true(json_real_value(json_object_get(good, "ratio")) == 1);
+    assert_true(json_real_value(json_object_get(good, "roof")) > 0);
+    assert_true(json_real_value(json_object_get(item, "bound_ns")) > 0);
+    assert_true(json_real_value(json_object_get(json_object_get(json, "peaks"), "gflops")) > 0);
     assert_string_equal(json_string_value(json_object_get(bad, "state")), "failed");
     assert_true(json_is_true(json_object_get(bad, "wrong")));
     json_decref(json);

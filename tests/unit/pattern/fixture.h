@@ -39,7 +39,8 @@ static inline bool chains_supports(const collage_subgraph *subgraph, const colla
     return true;
 }
 
-/* Row-major, blocked, and two malformed ones, which must not come through. */
+/* Row-major, blocked (by another algorithm than direct summation), and two malformed ones, which
+ * must not come through. */
 static inline bool chains_variant(const collage_subgraph *subgraph, const collage_target *target,
                                   size_t index, collage_variant *out)
 {
@@ -49,6 +50,7 @@ static inline bool chains_variant(const collage_subgraph *subgraph, const collag
     if (index >= 4)
         return false;
     snprintf(out->name, sizeof out->name, "%s", names[index]);
+    out->flags = index == 1 ? COLLAGE_VARIANT_INDIRECT : 0;
     for (uint32_t k = 0; k < subgraph->input_count; k++)
         if (subgraph->values[subgraph->inputs[k]]->rank == 4)
             snprintf(out->inputs[k].tag, sizeof out->inputs[k].tag, "%s", tags[index]);

@@ -81,6 +81,27 @@ static void test_keys(void **state)
     fixture_close(&f);
 }
 
+/* Strict precision: another algorithm than direct summation is not offered, and sums have keys of
+ * their own: what was checked less is not known. */
+static void test_strict(void **state)
+{
+    (void)state;
+    struct fixture f, strict;
+    fixture_open(&f, network);
+    enumerate(&f);
+    fixture_open(&strict, network);
+    strict.set->strict = true;
+    enumerate(&strict);
+    assert_int_equal(COUNT(&f, CHAINS, 0, 1), 2);
+    assert_int_equal(COUNT(&strict, CHAINS, 0, 1), 1);
+    assert_int_equal(COUNT(&strict, PLAIN, 0), 1);
+    assert_false(
+        hash_equal(find(&f, CHAINS, 0, 2, "rows")->key, find(&strict, CHAINS, 0, 2, "rows")->key));
+    assert_true(hash_equal(find(&f, PLAIN, 1, 1, "")->key, find(&strict, PLAIN, 1, 1, "")->key));
+    fixture_close(&f);
+    fixture_close(&strict);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -310,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_op_level),
         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_strict),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_views),
         cmocka_unit_test(test_adding),

@@ -182,6 +182,61 @@ static void messages(void **state)
     sample_teardown(&s);
 }
 
+static struct plan *read_plan(const struct sample *s, const json_t *json)
+{
+    struct plan *plan = NULL;
+    struct error error = { 0 };
+    if (plan_from_json(json, s->graph, &plan, &error) != COLLAGE_OK)
+        fail_msg("%s", error.text);
+    return plan;
+}
+
+/* "lanes" and "lane" are there only if steps run side by side. */
+static void lanes_are_read_strictly(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_setup(&s);
+    json_t *json = fresh(&s);
+    assert_null(json_object_get(json, "lanes"));
+    for (size_t k = 0; k < json_array_size(json_object_get(json, "steps")); k++)
+        assert_null(json_object_get(json_array_get(json_object_get(json, "steps"), k), "lane"));
+    json_decref(json);
+    s.plan->threads = 4;
+    reject(&s, with(&s, NULL, 0, "lanes", json_integer(1)), COLLAGE_ERROR_FORMAT,
+           "1 lanes of 4 threads");
+    reject(&s, with(&s, NULL, 0, "lanes", json_integer(5)), COLLAGE_ERROR_FORMAT,
+           "5 lanes of 4 threads");
+    reject(&s, with(&s, NULL, 0, "lanes", json_integer(-2)), COLLAGE_ERROR_FORMAT, "-2 lanes");
+    reject(&s, with(&s, NULL, 0, "lanes", json_string("2")), COLLAGE_ERROR_FORMAT, "wrong type");
+    reject(&s, with(&s, NULL, 0, "lanes", json_null()), COLLAGE_ERROR_FORMAT, "wrong type");
+    reject(&s, with(&s, "steps", 1, "lane", json_integer(0)), COLLAGE_ERROR_FORMAT,
+           "a lane is out of range");
+    s.plan->lanes = 2;
+    s.plan->steps[1].lane = 1;
+    reject(&s, with(&s, "steps", 1, "lane", json_integer(2)), COLLAGE_ERROR_FORMAT,
+           "a lane is out of range");
+    reject(&s, with(&s, "steps", 1, "lane", json_integer(-1)), COLLAGE_ERROR_FORMAT,
+           "a lane is out of range");
+    reject(&s, with(&s, "steps", 1, "lane", json_null()), COLLAGE_ERROR_FORMAT, "wrong type");
+    reject(&s, with(&s, NULL, 0, "standalone", json_true()), COLLAGE_ERROR_FORMAT,
+           "one library should run the whole model");
+    json = fresh(&s);
+    struct plan *plan = read_plan(&s, json);
+    assert_int_equal(plan->lanes, 2);
+    assert_int_equal(plan->steps[1].lane, 1);
+    assert_int_equal(plan->steps[0].lane, PLAN_WIDE);
+    plan_destroy(plan);
+    s.plan->lanes = 17; /* as only a program can make it */
+    s.plan->threads = 100;
+    assert_int_equal(plan_verify(s.plan, s.graph, NULL), COLLAGE_ERROR_FORMAT);
+    s.plan->lanes = 2;
+    s.plan->steps[1].lane = 2;
+    assert_int_equal(plan_verify(s.plan, s.graph, NULL), COLLAGE_ERROR_FORMAT);
+    json_decref(json);
+    sample_teardown(&s);
+}
+
 /* "objects" may be left out; else it holds names and hashes, and survives a round trip. */
 static void objects_are_read_strictly(void **state)
 {
@@ -390,6 +445,31 @@ static void model_is_found_from_the_plan(void **state)
     sample_teardown(&s);
 }
 
+/* "precision" may be left out; else it is "strict", and survives a round trip. */
+static void precision_is_read_strictly(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct plan *plan;
+    struct error error = { 0 };
+    sample_setup(&s);
+    json_t *json = fresh(&s);
+    assert_null(json_object_get(json, "precision"));
+    json_object_set_new(json, "precision", json_string("strict"));
+    if (plan_from_json(json, s.graph, &plan, &error) != COLLAGE_OK)
+        fail_msg("%s", error.text);
+    json_decref(json);
+    assert_true(plan->strict);
+    OK(plan_to_json(plan, s.graph, &json, NULL));
+    plan_destroy(plan);
+    assert_string_equal(json_string_value(json_object_get(json, "precision")), "strict");
+    json_object_set_new(json, "precision", json_string("default"));
+    assert_int_equal(plan_from_json(json, s.graph, &plan, &error), COLLAGE_ERROR_FORMAT);
+    assert_non_null(strstr(error.text, "precision"));
+    json_decref(json);
+    sample_teardown(&s);
+}
+
 /* "schedule" may be left out; else it is a short text of a kernel, and survives a round trip. */
 static void schedules_are_read_strictly(void **state)
 {
@@ -455,7 +535,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
         cmocka_unit_test(messages),
+        cmocka_unit_test(lanes_are_read_strictly),
         cmocka_unit_test(objects_are_read_strictly),
+        cmocka_unit_test(precision_is_read_strictly),
         cmocka_unit_test(schedules_are_read_strictly),
         cmocka_unit_test(files_that_are_no_plans),
         cmocka_unit_test(mutated_texts),

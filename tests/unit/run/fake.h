@@ -198,6 +198,7 @@ struct collage_kernel {
 /* What the fake backends of a test share; user pointers are the test's. */
 struct fake_world {
     uint32_t compiled, alive;
+    int32_t threads[64]; /* of the first kernels' targets */
     bool no_in_place, no_variants, fail_run;
     void (*after)(struct fake_world *world, uint32_t kernel, const void *const *inputs,
                   void *const *outputs);
@@ -293,6 +294,8 @@ static inline collage_status fake_compile(collage_backend *backend,
     struct collage_kernel *kernel = calloc(1, sizeof *kernel);
     kernel->backend = backend;
     kernel->index = backend->world->compiled++;
+    if (kernel->index < 64)
+        backend->world->threads[kernel->index] = request->target->threads;
     backend->world->alive++;
     kernel->value_count = s->value_count;
     kernel->node_count = s->node_count;
@@ -417,10 +420,11 @@ static inline void fake_kernel_destroy(collage_kernel *kernel)
 #define FAKE_API(backend_name)                                                                     \
     {                                                                                              \
         .struct_size = sizeof(collage_backend_api), .abi_major = COLLAGE_ABI_MAJOR,                \
-        .name = (backend_name), .kind = COLLAGE_OP_LEVEL, .supports = fake_supports,               \
-        .variant = fake_variant, .open = fake_open, .close = fake_close, .version = fake_version,  \
-        .compile = fake_compile, .kernel_info = fake_info, .run = fake_run,                        \
-        .kernel_destroy = fake_kernel_destroy                                                      \
+        .name = (backend_name), .kind = COLLAGE_OP_LEVEL,                                          \
+        .thread_flags = COLLAGE_THREADS_OBEYED | COLLAGE_THREADS_CONCURRENT,                       \
+        .supports = fake_supports, .variant = fake_variant, .open = fake_open,                     \
+        .close = fake_close, .version = fake_version, .compile = fake_compile,                     \
+        .kernel_info = fake_info, .run = fake_run, .kernel_destroy = fake_kernel_destroy           \
     }
 static const collage_backend_api fake_alpha = FAKE_API("alpha"), fake_beta = FAKE_API("beta");
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peaks.h: what this machine can do at best: float32 operations, and bytes read from each level of
+ * its memory, both measured, on so many threads. In: a number of threads. Out: figures from which
+ * the least time of a kernel follows (its roofline): it can compute no faster than the one and read
+ * and write no faster than the other (Williams, Waterman, Patterson, CACM 52(4), 2009).
+ */
+#ifndef COLLAGE_MEASURE_PEAKS_H
+#define COLLAGE_MEASURE_PEAKS_H
+
+#include "base/error.h"
+
+enum peak_level { PEAK_LEVEL_2, PEAK_LAST_LEVEL, PEAK_MEMORY, PEAK_LEVELS };
+
+struct peaks {
+    int32_t threads;
+    double flop_per_ns;                       /* of all threads together, as the next */
+    double bytes_per_ns[PEAK_LEVELS];         /* reading what lies there */
+    uint64_t level_2_bytes, last_level_bytes; /* the first: of all threads together */
+};
+
+/* Takes about half a second. threads: as many are run at once. COLLAGE_ERROR_MEMORY; _BACKEND if
+ * the system gives no threads. */
+collage_status peaks_measure(int32_t threads, struct peaks *out, struct error *error);
+
+/* What a kernel does: multiplications and additions (direct ones: Winograd does fewer), and bytes.
+ */
+struct workload {
+    double flop;
+    uint64_t weight_bytes;      /* read once, from where the rest of the network leaves them */
+    uint64_t activation_bytes;  /* inputs and outputs: from the nearest level that holds them */
+    uint64_t working_set_bytes; /* what is touched between two runs */
+};
+
+/* The least time in which that can be done; 0 if nothing is. */
+double peaks_bound_ns(const struct peaks *peaks, const struct workload *work);
+
+#endif
