@@ -180,13 +180,15 @@ static void test_no_compiler(void **state)
     service = make_service();
     refused(&service, COLLAGE_ERROR_UNSUPPORTED, "there is no C compiler");
     code_free(&service);
-    char *path = getenv("PATH") ? strdup(getenv("PATH")) : NULL;
+    const char *now = getenv("PATH");
+    char *path = strdup(now ? now : "");
+    assert_non_null(path);
     unsetenv("COLLAGE_CC");
     setenv("PATH", ":.:relative:/no/such/folder", 1);
     service = make_service();
     refused(&service, COLLAGE_ERROR_UNSUPPORTED, "there is no C compiler");
     code_free(&service);
-    setenv("PATH", path ? path : "", 1);
+    setenv("PATH", path, 1);
     free(path);
 }
 

@@ -455,7 +455,7 @@ static inline void fake_setup(struct fake *f, const struct graph *graph)
     f->entries[1] = (struct backend_entry){
         .api = &fake_beta, .name = "beta", .file = "", .problem = "", .version = "1.0"
     };
-    f->registry = (struct registry){ f->arena, f->entries, 2, { .context = &f->world } };
+    f->registry = (struct registry){ f->arena, f->entries, 2, { .context = &f->world }, NULL };
     f->set = (struct candidate_set){ .arena = f->arena, .graph = graph, .registry = &f->registry };
     f->set.target = (collage_target){ .struct_size = sizeof f->set.target, .threads = 1 };
     OK(graph_uses_build(graph, &f->set.uses, NULL));
