@@ -128,10 +128,10 @@ static collage_status run_variants(struct suite *suite, const struct part *part,
     snprintf(name, sizeof name, "%.200s %s", part->c->name, part_op(part));
     for (size_t k = 0; status == COLLAGE_OK && next_variant(suite, part->subgraph, k, &variant);
          k++) {
-        const struct conform_trial trial = { name,     suite->backend, part->subgraph,
-                                             &variant, &suite->target, inputs,
-                                             outputs,  slack,          suite->reasons,
-                                             NULL };
+        const struct conform_trial trial = {
+            name,  suite->backend, part->subgraph, &variant, &suite->target, inputs, outputs,
+            slack, suite->reasons, NULL,           NULL
+        };
         unsigned before = suite->counts.failed;
         conform_run(&trial, &suite->counts);
         if (suite->counts.failed > before)
