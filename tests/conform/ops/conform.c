@@ -198,7 +198,8 @@ static bool run_once(struct bench *bench, int in_place, int shared)
 static bool run_in_place(struct bench *bench)
 {
     for (uint32_t k = 0; k < bench->info.inplace_count; k++) {
-        uint32_t out = bench->info.inplace[2 * k], in = bench->info.inplace[2 * k + 1];
+        const uint32_t *pair = bench->info.inplace + (size_t)2 * k;
+        uint32_t out = pair[0], in = pair[1];
         if (out >= bench->trial->subgraph->output_count ||
             in >= bench->trial->subgraph->input_count ||
             bench->inputs[in].bytes != bench->outputs[out].bytes)
