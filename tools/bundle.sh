@@ -113,8 +113,8 @@ try_it() {
         collage run tiny_cnn.plan.json >>log.txt
         collage show tiny_cnn.plan.json --output tiny_cnn.svg >>log.txt
     )
-    for backend in backends/*/; do
-        backend=$(basename "$backend")
+    for plugin in "$stage"/lib/collage/plugins/collage_*.so; do
+        backend=$(basename "$plugin" .so | sed 's/^collage_//')
         grep -q "^$backend .*available\$" "$place/home/backends.txt" || {
             cat "$place/home/backends.txt" >&2
             echo "tools/bundle.sh: the bundle has no working $backend" >&2
