@@ -263,26 +263,39 @@ static bool add_view(struct builder *b, const struct node *node)
 
 /* ---- parts ---- */
 
-/* The result of an earlier Concat that this one begins with, if nothing lies in the way of making
- * it the beginning of this one's; GRAPH_NONE. */
+/* Is the tensor the result of a Concat that this one begins with? */
+static bool begins(const struct builder *b, uint32_t tensor, node_id join)
+{
+    const struct value *value = &b->graph->values[b->tensors[tensor].tensor.value];
+    return value->kind == VALUE_COMPUTED && parts_is_beginning(b->graph, value->producer, join);
+}
+
+/* The memory of the longest Concat so far that this one begins with and that its first input is a
+ * part of; GRAPH_NONE. */
 static uint32_t find_beginning(const struct builder *b, node_id join, uint32_t first)
 {
     uint32_t whole = b->tensors[first].tensor.shares;
-    if (whole == GRAPH_NONE || b->tensors[whole].tensor.shares != GRAPH_NONE)
+    if (whole == GRAPH_NONE || !begins(b, whole, join))
         return GRAPH_NONE;
-    const struct value *value = &b->graph->values[b->tensors[whole].tensor.value];
-    bool begins = value->kind == VALUE_COMPUTED && parts_is_join(b->graph, value->producer) &&
-                  parts_is_beginning(b->graph, value->producer, join);
-    return begins ? whole : GRAPH_NONE;
+    while (b->tensors[whole].tensor.shares != GRAPH_NONE)
+        whole = b->tensors[whole].tensor.shares;
+    return begins(b, whole, join) ? whole : GRAPH_NONE;
+}
+
+/* The step that joined it. */
+static const struct plan_step *find_join(const struct builder *b, uint32_t whole)
+{
+    for (size_t s = b->step_count; s-- > 0;)
+        if (b->steps[s].step.kind == PLAN_JOIN && b->steps[s].step.outputs[0] == whole)
+            return &b->steps[s].step;
+    return NULL;
 }
 
 /* The tensor itself, made in its place in `whole` from now on; a copy there, if it must lie where
  * it does. GRAPH_NONE on failure. */
-static uint32_t put_part(struct builder *b, uint32_t part, uint32_t whole, uint32_t beginning)
+static uint32_t put_part(struct builder *b, uint32_t part, uint32_t whole)
 {
     struct plan_tensor *tensor = &b->tensors[part].tensor;
-    if (beginning != GRAPH_NONE && tensor->shares == beginning)
-        return part;
     if (tensor->place == PLAN_ARENA && tensor->shares == GRAPH_NONE && !b->tensors[part].copied) {
         tensor->shares = whole;
         return part;
@@ -296,6 +309,25 @@ static uint32_t put_part(struct builder *b, uint32_t part, uint32_t whole, uint3
     step->inputs[0] = part;
     step->outputs[0] = to;
     return to;
+}
+
+/* Puts all inputs of the Concat into `whole`; what an earlier one has joined is there as it is. */
+static bool put_parts(struct builder *b, node_id join, uint32_t *parts, uint32_t whole)
+{
+    uint32_t count = b->graph->nodes[join].base.input_count, there = 0;
+    uint32_t beginning = find_beginning(b, join, parts[0]);
+    const struct plan_step *before = beginning == GRAPH_NONE ? NULL : find_join(b, beginning);
+    if (before) {
+        there = before->input_count;
+        memcpy(parts, before->inputs, there * sizeof *parts);
+        b->tensors[beginning].tensor.shares = whole;
+    }
+    for (uint32_t k = there; k < count; k++) {
+        parts[k] = put_part(b, parts[k], whole);
+        if (parts[k] == GRAPH_NONE)
+            return false;
+    }
+    return true;
 }
 
 static bool add_join(struct builder *b, const struct candidate *candidate)
@@ -317,16 +349,8 @@ static bool add_join(struct builder *b, const struct candidate *candidate)
                                   .layout = *layout,
                                   .shares = GRAPH_NONE };
     uint32_t whole = add_tensor(b, &tensor, true);
-    if (whole == GRAPH_NONE)
+    if (whole == GRAPH_NONE || !put_parts(b, node, parts, whole))
         return false;
-    uint32_t beginning = find_beginning(b, node, parts[0]);
-    if (beginning != GRAPH_NONE)
-        b->tensors[beginning].tensor.shares = whole;
-    for (uint32_t k = 0; k < base->input_count; k++) {
-        parts[k] = put_part(b, parts[k], whole, beginning);
-        if (parts[k] == GRAPH_NONE)
-            return false;
-    }
     struct plan_step *step = add_step(b, PLAN_JOIN, GRAPH_NONE, base->input_count, 1);
     if (!step)
         return false;
