@@ -97,7 +97,7 @@ def shares(plan):
     names = [backend["name"] for backend in plan["backends"]]
     times, nodes = {}, {}
     for step in plan["steps"]:
-        if step.get("backend") is None:
+        if step.get("backend") in (None, ""):  # copies and joins
             continue
         name = names[step["backend"]] if isinstance(step["backend"], int) else step["backend"]
         times[name] = times.get(name, 0) + step.get("cost_ns", 0)

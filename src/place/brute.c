@@ -2,7 +2,8 @@
 /*
  * brute.c: the oracle of the other solvers, for tiny graphs: every exact cover, with every choice
  * of nodes that nobody runs but for himself, its price by the definition (docs/placement.md), and
- * every order of execution. Shares nothing with them but the definition of what is usable.
+ * every order of execution. What costs more than a whole placement before it is complete is not
+ * completed. Shares nothing with them but the definition of what is usable.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,7 @@ struct brute {
     bool ran[BRUTE_NODES];   /* place in cover by place: already in order */
     double best;
     uint32_t best_count;
-    size_t covers;
+    size_t covers, tried; /* complete; all, also the parts of which they are made */
 };
 
 static const struct candidate *candidate_of(const struct brute *brute, candidate_id id)
@@ -82,13 +83,16 @@ static double value_cost(const struct brute *brute, value_id value)
     return cost;
 }
 
+static double kernel_cost(const struct brute *brute, const struct candidate *candidate)
+{
+    return candidate->cost.cost_ns + (candidate->view ? 0 : brute->problem->step_ns);
+}
+
 static double cover_cost(const struct brute *brute)
 {
     double cost = 0;
-    for (uint32_t c = 0; c < brute->count; c++) {
-        const struct candidate *candidate = candidate_of(brute, brute->cover[c]);
-        cost += candidate->cost.cost_ns + (candidate->view ? 0 : brute->problem->step_ns);
-    }
+    for (uint32_t c = 0; c < brute->count; c++)
+        cost += kernel_cost(brute, candidate_of(brute, brute->cover[c]));
     for (value_id v = 0; v < brute->graph->value_count; v++)
         if (brute->graph->values[v].kind != VALUE_CONSTANT)
             cost += value_cost(brute, v);
@@ -168,8 +172,11 @@ static void find_copied(struct brute *brute)
     }
 }
 
-static void try_covers(struct brute *brute, uint32_t covered)
+/* cost: of the kernels so far. */
+static void try_covers(struct brute *brute, uint32_t covered, double cost)
 {
+    if (!(cost < brute->best) || brute->tried++ > PLACE_BRUTE_TRIES)
+        return;
     uint32_t node_count = (uint32_t)brute->graph->node_count, node = 0;
     while (node < node_count && (covered >> node & 1))
         node++;
@@ -179,7 +186,7 @@ static void try_covers(struct brute *brute, uint32_t covered)
         return;
     }
     if (brute->copied >> node & 1) /* left out: whoever takes its results can then not run */
-        try_covers(brute, covered | UINT32_C(1) << node);
+        try_covers(brute, covered | UINT32_C(1) << node, cost);
     for (candidate_id id = 0; id < brute->problem->set->count; id++) {
         const struct candidate *candidate = candidate_of(brute, id);
         uint32_t nodes = 0;
@@ -189,7 +196,7 @@ static void try_covers(struct brute *brute, uint32_t covered)
             !place_is_usable(brute->problem, candidate))
             continue;
         brute->cover[brute->count++] = id;
-        try_covers(brute, covered | nodes);
+        try_covers(brute, covered | nodes, cost + kernel_cost(brute, candidate));
         brute->count--;
     }
 }
@@ -205,7 +212,10 @@ collage_status place_brute(const struct place_problem *problem, struct placement
                          graph->node_count, BRUTE_NODES);
     struct brute brute = { .problem = problem, .graph = graph, .best = HUGE_VAL };
     find_copied(&brute);
-    try_covers(&brute, 0);
+    try_covers(&brute, 0, 0);
+    if (brute.tried > PLACE_BRUTE_TRIES)
+        return error_set(error, COLLAGE_ERROR_UNSUPPORTED,
+                         "there are more placements than can all be tried");
     if (brute.best == HUGE_VAL)
         return place_fail(problem, 0, error);
     candidate_id *chosen = memory_alloc(brute.best_count * sizeof *chosen);

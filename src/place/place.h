@@ -48,7 +48,8 @@ struct placement {
  * placement. */
 collage_status place_dynamic(const struct place_problem *problem, struct placement *out,
                              struct error *error);
-enum { PLACE_BRUTE_NODES = 12 }; /* more are an error */
+/* More are an error: nodes, and placements and parts of them that must be looked at. */
+enum { PLACE_BRUTE_NODES = 12, PLACE_BRUTE_TRIES = 5000000 };
 collage_status place_brute(const struct place_problem *problem, struct placement *out,
                            struct error *error);
 /* Within what the arithmetic of bounds can tell (a millionth). */

@@ -7,6 +7,7 @@ if [ ! -e "$plugins/collage_native.so" ] || ! command -v cc >/dev/null; then
     pass
     return 0
 fi
+unset COLLAGE_CC
 mkdir native
 ln -s "$(realpath "$plugins")/collage_native.so" native/
 COLLAGE_PLUGINS="$PWD/native"

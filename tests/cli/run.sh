@@ -10,7 +10,8 @@ networks="$3"
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export COLLAGE_CACHE="$work/cache" TERM=dumb LC_ALL=C
+# Without a compiler, plans have no code objects, so that they can be moved and changed: code.sh is about these.
+export COLLAGE_CACHE="$work/cache" COLLAGE_CC='' TERM=dumb LC_ALL=C
 mkdir "$work/home"
 cd "$work/home" || exit 1
 passed=0

@@ -197,6 +197,30 @@ static void test_extremes(void **state)
     fixture_close(&f);
 }
 
+/* Twelve nodes with many kernels each, the cheapest last: hours, if nothing ended it. */
+static void test_brute_gives_up(void **state)
+{
+    (void)state;
+    enum { NODES = PLACE_BRUTE_NODES, KERNELS = 8 };
+    struct fixture f;
+    fixture_open(&f, 1);
+    value_id v = fixture_value(&f, VALUE_INPUT);
+    graph_set_inputs(f.graph, &v, 1, NULL);
+    for (int k = 0; k < NODES; k++)
+        v = fixture_step(&f, "Relu", &v, 1);
+    graph_set_outputs(f.graph, &v, 1, NULL);
+    fixture_seal(&f);
+    for (node_id n = 0; n < NODES; n++)
+        for (int k = 0; k < KERNELS; k++)
+            add(&f, 0, n, 1, 100 - 0.001 * k, "", "");
+    struct placement placement;
+    struct error error = { 0 };
+    assert_int_equal(place_brute(&f.problem, &placement, &error), COLLAGE_ERROR_UNSUPPORTED);
+    assert_string_equal(error.text, "there are more placements than can all be tried");
+    assert_null(placement.chosen);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +231,7 @@ int main(void)
         cmocka_unit_test(test_infeasible),
         cmocka_unit_test(test_too_many_layouts),
         cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_brute_gives_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
