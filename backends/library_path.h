@@ -3,7 +3,7 @@
  * library_path.h: which file a plugin loads its library from. The first of these that is there:
  * what the user names in a variable (even if it is not there: the user shall hear of it), the
  * folder backends/NAME beside the folder of the plugins, where the library was when Collage was
- * built. Else the bare name, for the dynamic linker to find.
+ * built. Else the bare name, for the dynamic linker to find. And what is in that file.
  */
 #ifndef COLLAGE_BACKENDS_LIBRARY_PATH_H
 #define COLLAGE_BACKENDS_LIBRARY_PATH_H
@@ -48,6 +48,15 @@ static inline const char *library_path_find(const struct library_place *place, c
     if (place->built && access(place->built, R_OK) == 0)
         return place->built;
     return place->name;
+}
+
+/* A symbol's address, for the pointer to a function at `where`, without the cast that ISO C does
+ * not have; returns whether it is there. */
+static inline int library_symbol(void *handle, const char *name, void *where)
+{
+    void *address = dlsym(handle, name);
+    memcpy(where, &address, sizeof address);
+    return address != NULL;
 }
 
 #endif

@@ -104,7 +104,7 @@ try_it() {
     (
         cd "$place/home"
         collage() {
-            env -i PATH=/usr/bin:/bin HOME="$place/home" LD_DEBUG=libs \
+            env -i PATH=/usr/bin:/bin HOME="$place/home" COLLAGE_CC= LD_DEBUG=libs \
                 LD_DEBUG_OUTPUT="$place/loaded/by" "$home/bin/collage" "$@"
         }
         collage backends >backends.txt

@@ -7,12 +7,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* A function pointer from dlsym, without the cast that ISO C does not have. */
 bool library_resolve(const struct library *library, const char *name, void *where)
 {
-    void *address = dlsym(library->handle, name);
-    memcpy(where, &address, sizeof address);
-    return address != NULL;
+    return library_symbol(library->handle, name, where);
 }
 
 collage_status library_load(struct library *library, collage_message *message)

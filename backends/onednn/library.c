@@ -26,19 +26,11 @@ static const struct symbol {
 #undef ROW
 };
 
-/* A function pointer from dlsym, without the cast that ISO C does not have. */
-static bool resolve(void *handle, const char *name, void *where)
-{
-    void *address = dlsym(handle, name);
-    memcpy(where, &address, sizeof address);
-    return address != NULL;
-}
-
 static collage_status resolve_all(struct library *library, const char *file,
                                   collage_message *message)
 {
     for (size_t k = 0; k < sizeof symbols / sizeof symbols[0]; k++) {
-        if (!resolve(library->handle, symbols[k].name, (char *)library + symbols[k].offset))
+        if (!library_symbol(library->handle, symbols[k].name, (char *)library + symbols[k].offset))
             return fail(message, COLLAGE_ERROR_BACKEND, "%s has no %s: is it oneDNN 3?", file,
                         symbols[k].name);
     }
@@ -49,8 +41,8 @@ static void resolve_openmp(struct library *library)
 {
     void *places[] = { library->handle, RTLD_DEFAULT };
     for (size_t k = 0; k < sizeof places / sizeof places[0]; k++) {
-        if (resolve(places[k], "omp_set_num_threads", &library->omp_set_num_threads) &&
-            resolve(places[k], "omp_get_max_threads", &library->omp_get_max_threads))
+        if (library_symbol(places[k], "omp_set_num_threads", &library->omp_set_num_threads) &&
+            library_symbol(places[k], "omp_get_max_threads", &library->omp_get_max_threads))
             return;
     }
     library->omp_set_num_threads = NULL;

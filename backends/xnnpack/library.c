@@ -40,14 +40,6 @@ static const struct symbol {
 #undef ROWS
 };
 
-/* A function pointer from dlsym, without the cast that ISO C does not have. */
-static bool resolve(void *handle, const char *name, void *where)
-{
-    void *address = dlsym(handle, name);
-    memcpy(where, &address, sizeof address);
-    return address != NULL;
-}
-
 static collage_status resolve_all(struct library *library, const char *file,
                                   collage_message *message)
 {
@@ -57,7 +49,7 @@ static collage_status resolve_all(struct library *library, const char *file,
                     "libxnnpack0)",
                     file);
     for (size_t k = 0; k < sizeof symbols / sizeof symbols[0]; k++) {
-        if (!resolve(library->handle, symbols[k].name, (char *)library + symbols[k].offset))
+        if (!library_symbol(library->handle, symbols[k].name, (char *)library + symbols[k].offset))
             return fail(message, COLLAGE_ERROR_BACKEND, "%s has no %s: it is too old", file,
                         symbols[k].name);
     }
@@ -71,8 +63,8 @@ static collage_status load_threads(struct library *library, collage_message *mes
         return fail(message, COLLAGE_ERROR_BACKEND,
                     "XNNPACK's pool of threads cannot be loaded (%s): install libpthreadpool0",
                     dlerror());
-    if (!resolve(library->threads, "pthreadpool_create", &library->pool_create) ||
-        !resolve(library->threads, "pthreadpool_destroy", &library->pool_destroy))
+    if (!library_symbol(library->threads, "pthreadpool_create", &library->pool_create) ||
+        !library_symbol(library->threads, "pthreadpool_destroy", &library->pool_destroy))
         return fail(message, COLLAGE_ERROR_BACKEND, "libpthreadpool.so.0 makes no pools");
     return COLLAGE_OK;
 }

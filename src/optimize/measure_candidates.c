@@ -137,6 +137,11 @@ static collage_status price_jobs(const struct optimizer *optimizer, struct job *
                                  struct error *error)
 {
     struct singles singles;
+    size_t fused = 0;
+    for (size_t k = 0; k < count; k++)
+        fused += jobs[k].rank == RANK_FUSED;
+    if (fused == 0)
+        return COLLAGE_OK;
     if (!singles_create(optimizer->set, &singles))
         return error_memory(error);
     for (size_t k = 0; k < count; k++) {
