@@ -87,6 +87,7 @@ collage_status pipeline_optimize(const struct optimizer_settings *settings, stru
         optimizer_measure_switches,
         optimizer_tune,
         optimizer_place_mix,
+        optimizer_add_pairs,
         optimizer_add_lanes,
         optimizer_add_alone,
         optimizer_add_regions_alone,

@@ -6,6 +6,7 @@
 
 #include "graph/subgraph.h"
 #include "optimize/key_table.h"
+#include "optimize/rehearse.h"
 #include "optimize/singles.h"
 #include "optimize/tune.h"
 #include "pattern/schedule.h"
@@ -47,7 +48,7 @@ collage_status candidate_cost_known(struct optimizer *optimizer, candidate_id id
         status = stored_cost(optimizer, id, schedule, cost, error);
     if (status == COLLAGE_OK && cost->schedule && cost->state == COST_FAILED)
         status = stored_cost(optimizer, id, NULL, cost, error);
-    return status;
+    return status == COLLAGE_OK ? rehearsed_cost(optimizer, id, cost, error) : status;
 }
 
 /* "Conv+Relu -> 1x64x56x56, 4 nodes": for people who look into the cost store. */

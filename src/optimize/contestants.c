@@ -2,14 +2,12 @@
 /* Who takes part in the final race: the mix, and each library alone. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "optimize/optimizer.h"
-#include "optimize/propose.h"
-#include "pattern/merge.h"
 
-enum { ROUNDS = 10, PASSES = 3 };
+/* Placements on two libraries that race: with more, each has fewer rounds. */
+enum { PAIRS = 3 };
 
 /* Another mix may be predicted to be so much slower than the best, and still race. */
 static const double promising = 1.08;
@@ -74,39 +72,6 @@ collage_status optimizer_add_library(struct optimizer *optimizer, uint32_t backe
                           "alone: its own session and defaults", NULL, backend, PROOF_NONE, error);
 }
 
-/* The fast solver is right most of the time and says when it is not sure; the other proves. */
-enum solver { SOLVER_FAST, SOLVER_EXACT };
-
-/* What proving may take: more than this, large graphs get a bound instead. */
-static struct place_limits solver_limits(const struct optimizer *optimizer)
-{
-    enum { LARGE = 1000 }; /* nodes */
-    bool large = optimizer->settings.graph->node_count > LARGE;
-    return (struct place_limits){ .seconds = large ? 60 : 5,
-                                  .solver = optimizer->settings.solver_program };
-}
-
-/* Places, and makes a plan of the placement. */
-static collage_status solve(struct optimizer *optimizer, const bool *enabled, enum solver solver,
-                            struct plan **plan, struct placement *placement, struct error *error)
-{
-    uint64_t start = clock_ns();
-    struct place_problem problem = optimizer_problem(optimizer, enabled);
-    const struct place_limits limits = solver_limits(optimizer);
-    collage_status status = solver == SOLVER_EXACT
-                                ? place_exact(&problem, &limits, placement, error)
-                                : place_dynamic(&problem, placement, error);
-    if (status != COLLAGE_OK)
-        return status;
-    status = plan_build(&problem, placement, optimizer->device.fingerprint, plan, error);
-    if (status != COLLAGE_OK)
-        placement_free(placement);
-    optimizer->counts.states += placement->states;
-    optimizer->counts.solves += placement->solves;
-    optimizer->counts.place_seconds += (double)(clock_ns() - start) * 1e-9;
-    return status;
-}
-
 /* Two plans that would run the same kernels in the same order are one contestant. */
 bool optimizer_same_steps(const struct plan *a, const struct plan *b)
 {
@@ -155,9 +120,43 @@ static collage_status place_two(struct optimizer *optimizer, uint32_t a, uint32_
     return optimizer_place_on(optimizer, only, false, plan, error);
 }
 
+/* Placements on two libraries, the one that costs least first. */
+struct pair {
+    struct plan *plan;
+    const char *name;
+};
+
+struct pairs {
+    struct pair best[PAIRS];
+    size_t count;
+};
+
+static bool is_pair(const struct pairs *pairs, const struct plan *plan)
+{
+    for (size_t k = 0; k < pairs->count; k++)
+        if (optimizer_same_steps(pairs->best[k].plan, plan))
+            return true;
+    return false;
+}
+
+/* Takes the plan over. */
+static void keep_pair(struct pairs *pairs, struct plan *plan, const char *name)
+{
+    size_t at = pairs->count < PAIRS ? pairs->count++ : PAIRS;
+    if (at == PAIRS && plan->predicted_ns >= pairs->best[PAIRS - 1].plan->predicted_ns) {
+        plan_destroy(plan);
+        return;
+    }
+    if (at == PAIRS)
+        plan_destroy(pairs->best[--at].plan);
+    for (; at > 0 && pairs->best[at - 1].plan->predicted_ns > plan->predicted_ns; at--)
+        pairs->best[at] = pairs->best[at - 1];
+    pairs->best[at] = (struct pair){ plan, name };
+}
+
 /* The best placement on two libraries, if it is a new one and promises enough. */
 static collage_status place_pair(struct optimizer *optimizer, uint32_t a, uint32_t b,
-                                 struct error *error)
+                                 struct pairs *pairs, struct error *error)
 {
     const struct registry *registry = optimizer->settings.registry;
     const char *name = arena_format(optimizer->arena, "%s + %s", registry->entries[a].name,
@@ -168,167 +167,33 @@ static collage_status place_pair(struct optimizer *optimizer, uint32_t a, uint32
     collage_status status = place_two(optimizer, a, b, &plan, error);
     if (status != COLLAGE_OK || !plan)
         return status;
-    bool wanted = !is_contestant(optimizer, plan) &&
-                  plan->predicted_ns <= promising * optimizer->plans[0]->predicted_ns;
-    if (wanted)
-        status = optimizer_add_mix(optimizer, name, plan, error);
-    if (!wanted || status != COLLAGE_OK)
+    if (!is_contestant(optimizer, plan) && !is_pair(pairs, plan) &&
+        plan->predicted_ns <= promising * optimizer->plans[0]->predicted_ns)
+        keep_pair(pairs, plan, name);
+    else
         plan_destroy(plan);
-    return status;
+    return COLLAGE_OK;
 }
 
 /* Costs are known within some percent only: the best few placements race. Those on two libraries
  * are unlike enough to be worth it. */
-static collage_status place_pairs(struct optimizer *optimizer, struct error *error)
+collage_status optimizer_add_pairs(struct optimizer *optimizer, struct error *error)
 {
     const uint32_t count = (uint32_t)optimizer->settings.registry->count;
+    struct pairs pairs = { .count = 0 };
     collage_status status = COLLAGE_OK;
+    if (optimizer_has_enough(optimizer))
+        return COLLAGE_OK;
     for (uint32_t a = 0; a < count && status == COLLAGE_OK; a++)
         for (uint32_t b = a + 1; b < count && status == COLLAGE_OK; b++)
             if (a != REGISTRY_REFERENCE && optimizer->enabled[a] && optimizer->enabled[b])
-                status = place_pair(optimizer, a, b, error);
-    return status;
-}
-
-/* New regions to measure: neighbours of one graph-level backend as one, and what else the placement
- * gives reason to. From `first` on they are the newest candidates. */
-static collage_status grow_regions(struct optimizer *optimizer, const struct placement *placement,
-                                   struct optimizer_round *round, struct error *error)
-{
-    const size_t first = optimizer->set->count;
-    size_t merged = 0;
-    struct proposals proposals = { 0 };
-    collage_status status =
-        candidate_set_merge(optimizer->set, placement->chosen, placement->count, &merged, error);
-    if (status == COLLAGE_OK)
-        status = propose_regions(optimizer, placement, &proposals, error);
-    round->proposed = optimizer->set->count - first;
-    round->dismissed = proposals.dismissed;
-    optimizer->counts.regions_merged += merged;
-    optimizer->counts.regions_proposed += proposals.made;
-    if (status != COLLAGE_OK || round->proposed == 0)
-        return status;
-    status = optimizer_measure_merged(optimizer, error);
-    for (size_t id = first; id < first + round->proposed; id++)
-        round->measured += optimizer->set->items[id].cost.state == COST_MEASURED;
-    return status;
-}
-
-static void count_kept(const struct placement *placement, size_t first,
-                       struct optimizer_round *round)
-{
-    for (size_t k = 0; k < placement->count; k++)
-        round->kept +=
-            placement->chosen[k] >= first && placement->chosen[k] < first + round->proposed;
-}
-
-/* How the search converges: what the best placement of each round is predicted to take. */
-static collage_status note_round(struct optimizer *optimizer, const struct plan *plan,
-                                 const struct optimizer_round *round, struct error *error)
-{
-    if (!memory_grow((void **)&optimizer->rounds, &optimizer->round_capacity,
-                     optimizer->round_count, sizeof *optimizer->rounds))
-        return error_memory(error);
-    struct optimizer_round *noted = &optimizer->rounds[optimizer->round_count++];
-    *noted = round ? *round : (struct optimizer_round){ 0 };
-    noted->best_ns = plan->predicted_ns;
-    optimizer->best_ns = plan->predicted_ns;
-    return COLLAGE_OK;
-}
-
-/* Grows regions and confirms, and places again, until neither changes anything any more: no region
- * is left that could make the placement cheaper. */
-static collage_status refine(struct optimizer *optimizer, struct plan **best,
-                             struct placement *placement, struct error *error)
-{
-    for (uint32_t round = 0; round < ROUNDS; round++) {
-        const size_t first = optimizer->set->count;
-        struct optimizer_round grown = { 0 };
-        size_t again = 0;
-        collage_status status = grow_regions(optimizer, placement, &grown, error);
+                status = place_pair(optimizer, a, b, &pairs, error);
+    for (size_t k = 0; k < pairs.count; k++) {
         if (status == COLLAGE_OK)
-            status = optimizer_confirm(optimizer, placement, PASSES, &again, error);
-        if (status != COLLAGE_OK || grown.proposed + again == 0)
-            return status;
-        struct plan *plan = NULL;
-        struct placement next = { 0 };
-        status = solve(optimizer, optimizer->enabled, SOLVER_FAST, &plan, &next, error);
+            status = optimizer_add_mix(optimizer, pairs.best[k].name, pairs.best[k].plan, error);
         if (status != COLLAGE_OK)
-            return status;
-        placement_free(placement);
-        plan_destroy(*best);
-        *placement = next;
-        *best = plan;
-        optimizer->counts.rounds++;
-        count_kept(placement, first, &grown);
-        status = note_round(optimizer, plan, &grown, error);
-        if (status != COLLAGE_OK)
-            return status;
+            plan_destroy(pairs.best[k].plan);
     }
-    return COLLAGE_OK;
-}
-
-collage_status optimizer_place_on(struct optimizer *optimizer, bool *only, bool settle,
-                                  struct plan **plan, struct error *error)
-{
-    bool *all = optimizer->enabled;
-    struct placement placement = { 0 };
-    struct error local = { 0 };
-    *plan = NULL;
-    optimizer->enabled = only;
-    collage_status status = solve(optimizer, only, SOLVER_FAST, plan, &placement, &local);
-    bool none = status == COLLAGE_ERROR_UNSUPPORTED;
-    if (status == COLLAGE_OK && settle)
-        status = refine(optimizer, plan, &placement, &local);
-    optimizer->enabled = all;
-    placement_free(&placement);
-    if (status == COLLAGE_OK)
-        return COLLAGE_OK;
-    plan_destroy(*plan);
-    *plan = NULL;
-    return none ? COLLAGE_OK : error_set(error, status, "%s", local.text);
-}
-
-/* The fast solver was not sure of its last placement. Whoever has enough is not kept waiting for a
- * proof. */
-static collage_status prove(struct optimizer *optimizer, struct plan **best, struct error *error)
-{
-    if ((*best)->optimal || optimizer_has_enough(optimizer))
-        return COLLAGE_OK;
-    struct plan *plan = NULL;
-    struct placement placement = { 0 };
-    collage_status status = optimizer_report_progress(optimizer, "place", "proving", 0, 1, error);
-    if (status == COLLAGE_OK)
-        status = solve(optimizer, optimizer->enabled, SOLVER_EXACT, &plan, &placement, error);
-    if (status != COLLAGE_OK)
-        return status;
-    placement_free(&placement);
-    plan_destroy(*best);
-    *best = plan;
-    return note_round(optimizer, plan, NULL, error);
-}
-
-collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error)
-{
-    collage_status status = optimizer_report_progress(optimizer, "place", "", 0, 1, error);
-    struct plan *plan = NULL;
-    struct placement placement = { 0 };
-    if (status == COLLAGE_OK)
-        status = solve(optimizer, optimizer->enabled, SOLVER_FAST, &plan, &placement, error);
-    if (status != COLLAGE_OK)
-        return status;
-    status = note_round(optimizer, plan, NULL, error);
-    if (status == COLLAGE_OK)
-        status = refine(optimizer, &plan, &placement, error);
-    placement_free(&placement);
-    if (status == COLLAGE_OK)
-        status = prove(optimizer, &plan, error);
-    if (status == COLLAGE_OK)
-        status = optimizer_add_mix(optimizer, "mix", plan, error);
-    if (status != COLLAGE_OK)
-        plan_destroy(plan);
-    if (status == COLLAGE_OK && !optimizer_has_enough(optimizer))
-        status = place_pairs(optimizer, error);
     return status;
 }
 

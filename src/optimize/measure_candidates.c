@@ -397,6 +397,12 @@ static bool matters(const struct candidate *candidate, const double *prices)
     return candidate->cost.cost_ns <= 1.15 * price;
 }
 
+/* What the user says, and what it took inside the network, is not measured alone again. */
+static bool is_settled(const struct cost *cost)
+{
+    return cost->giver || cost->alone_ns > 0;
+}
+
 /* Measures the candidate's key again; the lower cost counts, for all candidates of that key. */
 static collage_status measure_again(struct optimizer *optimizer, candidate_id id,
                                     struct error *error)
@@ -417,7 +423,7 @@ static collage_status measure_wholes_again(struct optimizer *optimizer, struct e
     for (candidate_id id = 0; id < set->count && status == COLLAGE_OK; id++) {
         const struct candidate *candidate = &set->items[id];
         if (optimizer->counts.measured == 0 || rank_of(optimizer, candidate) != RANK_WHOLE ||
-            candidate->cost.state != COST_MEASURED || candidate->cost.giver ||
+            candidate->cost.state != COST_MEASURED || is_settled(&candidate->cost) ||
             !optimizer->enabled[candidate->backend] ||
             time_ns(optimizer) > optimizer->look_deadline_ns)
             continue;
@@ -449,7 +455,7 @@ collage_status optimizer_confirm(struct optimizer *optimizer, const struct place
     for (candidate_id id = 0; id < set->count && status == COLLAGE_OK; id++) {
         const struct candidate *candidate = &set->items[id];
         if (candidate->view || candidate->cost.state != COST_MEASURED ||
-            !optimizer->enabled[candidate->backend] || candidate->cost.giver ||
+            !optimizer->enabled[candidate->backend] || is_settled(&candidate->cost) ||
             candidate->cost.passes >= passes || !matters(candidate, prices))
             continue;
         if (time_ns(optimizer) > optimizer->deadline_ns)

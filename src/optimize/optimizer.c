@@ -140,8 +140,8 @@ static collage_status describe_backends(struct optimizer *optimizer, struct erro
 static collage_status make_room(struct optimizer *optimizer, struct error *error)
 {
     size_t backends = optimizer->settings.registry->count;
-    size_t capacity = 1 + 2 * backends + backends * backends / 2; /* the mix, alone, pairs */
-    capacity += 4;                                                /* in lanes */
+    size_t capacity = 1 + 2 * backends + 4; /* the mix, alone; pairs: at most */
+    capacity += 4;                          /* in lanes */
     capacity += optimizer->settings.peer_count + optimizer->settings.other_count;
     struct arena *arena = optimizer->arena;
     optimizer->contestants = arena_array(arena, capacity, sizeof *optimizer->contestants);

@@ -67,7 +67,7 @@ struct optimizer_counts {
     size_t candidates, keys; /* keys: different ones, each measured once */
     size_t measured, reused, given, failed, confirmed;
     size_t unmeasured, not_worth; /* for want of time; of hope */
-    size_t transitions, regions_merged, regions_proposed, rounds, states, solves;
+    size_t transitions, regions_merged, regions_proposed, rounds, rehearsed, states, solves;
     double reference_seconds, measure_seconds, place_seconds, race_seconds;
     /* Of the two-level search: generations; plans measured end to end; groups that could be moved;
      * what it took. */
@@ -85,6 +85,7 @@ struct optimizer_counts {
 struct optimizer_round {
     double best_ns; /* predicted */
     size_t proposed, dismissed, measured, kept;
+    bool anew; /* a rehearsal has changed costs: what was predicted before does not compare */
 };
 
 /* What a contestant must show in the race to become the plan, against the best of those below it:
@@ -182,9 +183,12 @@ collage_status optimizer_measure_switches(struct optimizer *optimizer, struct er
 collage_status optimizer_tune(struct optimizer *optimizer, struct error *error);
 /* Puts what that has found, and placing has confirmed, into the tuning log, if there is one. */
 collage_status optimizer_write_tuning(struct optimizer *optimizer, struct error *error);
-/* Places on all enabled backends; merges neighbouring regions, measures, places again until nothing
- * improves; adds the plan to the contestants as "mix". */
+/* Places on all enabled backends; merges neighbouring regions, measures, rehearses, places again
+ * until nothing improves; adds the plan to the contestants as "mix". */
 collage_status optimizer_place_mix(struct optimizer *optimizer, struct error *error);
+/* Adds the best placements on two libraries, if they are others than those before and promise about
+ * as much. Not if the user has enough. */
+collage_status optimizer_add_pairs(struct optimizer *optimizer, struct error *error);
 /* Places by the search of the settings, which is not the exact one; adds the plan to the
  * contestants, as the first. */
 collage_status optimizer_place_search(struct optimizer *optimizer, struct error *error);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "optimize/key_table.h"
+#include "optimize/rehearse.h"
 #include "tensor/layout.h"
 
 /* ---- libraries ---- */
@@ -117,6 +118,8 @@ static collage_status look_up(struct optimizer *optimizer, candidate_id id, stru
     if (status == COLLAGE_OK && candidate->cost.state == COST_UNKNOWN)
         status = cost_store_get(optimizer->store, candidate->key, &conditions,
                                 optimizer->set->arena, &candidate->cost, error);
+    if (status == COLLAGE_OK)
+        status = rehearsed_cost(optimizer, id, &candidate->cost, error);
     if (status == COLLAGE_OK && !key_table_put(optimizer->known, candidate->key, &candidate->cost))
         status = error_memory(error);
     return status;
@@ -194,6 +197,9 @@ static collage_status set_cost(struct optimizer *optimizer, const struct plan_st
     struct cost cost;
     collage_status status =
         optimizer_schedule_cost(optimizer, id, step->schedule, false, &cost, error);
+    if (status != COLLAGE_OK)
+        return status;
+    status = rehearsed_cost(optimizer, id, &cost, error);
     if (status != COLLAGE_OK)
         return status;
     complete_cost(step, &cost);

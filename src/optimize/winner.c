@@ -195,7 +195,7 @@ static bool add_rounds(const struct optimizer *optimizer, json_t *evidence)
     bool ok = rounds != NULL;
     for (size_t k = 0; k < optimizer->round_count && ok; k++) {
         const struct optimizer_round *round = &optimizer->rounds[k];
-        best = fmin(best, round->best_ns);
+        best = round->anew ? round->best_ns : fmin(best, round->best_ns);
         ok = json_array_append_new(
                  rounds,
                  json_pack("{s:I,s:f,s:I,s:I,s:I,s:I}", "step", (json_int_t)k, "best_ns",
@@ -290,16 +290,16 @@ static json_t *make_evidence(const struct optimizer *optimizer, const struct pla
     const struct optimizer_counts *c = &optimizer->counts;
     json_t *failures = list_failures(optimizer);
     json_t *evidence = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:o}",
         "candidates", (json_int_t)c->candidates, "keys", (json_int_t)c->keys, "measured",
         (json_int_t)c->measured, "reused", (json_int_t)c->reused, "failed", (json_int_t)c->failed,
         "unmeasured", (json_int_t)c->unmeasured, "not_worth", (json_int_t)c->not_worth, "confirmed",
         (json_int_t)c->confirmed, "transitions", (json_int_t)c->transitions, "regions_merged",
         (json_int_t)c->regions_merged, "regions_proposed", (json_int_t)c->regions_proposed,
-        "rounds", (json_int_t)c->rounds, "states", (json_int_t)c->states, "solves",
-        (json_int_t)c->solves, "reference_seconds", c->reference_seconds, "measure_seconds",
-        c->measure_seconds, "place_seconds", c->place_seconds, "race_seconds", c->race_seconds,
-        "failures", failures);
+        "rounds", (json_int_t)c->rounds, "rehearsed", (json_int_t)c->rehearsed, "states",
+        (json_int_t)c->states, "solves", (json_int_t)c->solves, "reference_seconds",
+        c->reference_seconds, "measure_seconds", c->measure_seconds, "place_seconds",
+        c->place_seconds, "race_seconds", c->race_seconds, "failures", failures);
     if (evidence && add_search(optimizer, evidence) && add_rounds(optimizer, evidence) &&
         add_placement(optimizer, evidence) && add_given(optimizer, plan, evidence) &&
         add_tuning(optimizer, evidence))

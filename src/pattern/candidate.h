@@ -20,7 +20,8 @@ enum cost_state { COST_UNKNOWN, COST_MEASURED, COST_FAILED };
  * not be used, COST_FAILED, with a giver and no samples. */
 struct cost {
     enum cost_state state;
-    double cost_ns;                     /* what placing uses: the lower decile */
+    double cost_ns;  /* what placing uses: the lower decile, or what a rehearsal found */
+    double alone_ns; /* after a rehearsal: what it took when it was measured; else 0 */
     double minimum_ns, low_ns, high_ns; /* low, high: the 95 % confidence interval of the median */
     uint32_t sample_count;
     uint32_t passes; /* measurements, at different times, since this cost was the lowest */

@@ -168,6 +168,10 @@ static void put_details(const struct candidate_table *table, const struct row *r
     if (candidate->cost.giver) {
         snprintf(item, sizeof item, "given by '%.200s', not measured", candidate->cost.giver);
         put_item(out, &column, item);
+    } else if (candidate->cost.alone_ns > 0) {
+        snprintf(item, sizeof item, "in the network; %.2f us alone",
+                 candidate->cost.alone_ns / 1e3);
+        put_item(out, &column, item);
     } else if (candidate->cost.passes > 1) {
         snprintf(item, sizeof item, "measured %u times", (unsigned)candidate->cost.passes);
         put_item(out, &column, item);

@@ -46,6 +46,11 @@ static void put_node(const struct graph *graph, node_id node, struct text *out)
     text_string(out, "\n");
 }
 
+static const char *origin_of(const struct cost *cost)
+{
+    return cost->giver ? " (given, not measured)" : cost->alone_ns > 0 ? " in the network" : "";
+}
+
 static void put_cost(const struct explanation *e, uint32_t index, struct text *out)
 {
     const struct plan_step *step = &e->plan->steps[index];
@@ -61,8 +66,7 @@ static void put_cost(const struct explanation *e, uint32_t index, struct text *o
         text_string(out, "not known\n");
     else
         text_format(out, "%.2f us%s; %.2f us%s when the plan was made\n",
-                    candidate->cost.cost_ns / 1e3,
-                    candidate->cost.giver ? " (given, not measured)" : "", step->cost_ns / 1e3,
+                    candidate->cost.cost_ns / 1e3, origin_of(&candidate->cost), step->cost_ns / 1e3,
                     step->given ? " (given)" : "");
 }
 

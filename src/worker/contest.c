@@ -37,6 +37,7 @@ struct contest {
     /* Of each step, the cost that each profile found: [step * PROFILES_MAX + profile]. NULL before
      * the first. Beyond PROFILES_MAX the oldest are overwritten. */
     double *step_ns;
+    double *lowest_ns; /* of each step, by the last profile */
     size_t profile_count;
     /* or a library alone */
     const collage_backend_api *api;
@@ -325,20 +326,24 @@ collage_status contest_round(struct contest *contest, double warm_seconds, doubl
 }
 
 collage_status contest_profile(struct contest *contest, double seconds, double *steps_ns,
-                               struct error *error)
+                               const double **each_ns, uint32_t *step_count, struct error *error)
 {
     *steps_ns = 0;
+    *each_ns = NULL;
+    *step_count = 0;
     if (!contest->session)
         return COLLAGE_OK;
     const uint32_t steps = contest->plan->step_count;
-    if (!contest->step_ns)
+    if (!contest->step_ns) {
         contest->step_ns =
             arena_array(contest->arena, ((size_t)steps + 1) * PROFILES_MAX, sizeof(double));
-    double *lowest = memory_alloc((steps + 1) * sizeof *lowest);
-    if (!contest->step_ns || !lowest) {
-        memory_free(lowest);
-        return error_memory(error);
+        contest->lowest_ns = arena_array(contest->arena, (size_t)steps + 1, sizeof(double));
     }
+    double *lowest = contest->lowest_ns;
+    if (!contest->step_ns || !lowest)
+        return error_memory(error);
+    *each_ns = lowest;
+    *step_count = steps;
     size_t count;
     collage_status status = session_set_profiling(contest->session, true, error);
     if (status == COLLAGE_OK)
@@ -354,7 +359,6 @@ collage_status contest_profile(struct contest *contest, double seconds, double *
     }
     if (status == COLLAGE_OK)
         status = lane_schedule_time(contest->plan, lowest, steps_ns, error);
-    memory_free(lowest);
     contest->profile_count++;
     struct error ignored = { 0 };
     (void)session_set_profiling(contest->session, false, &ignored);

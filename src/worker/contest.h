@@ -45,8 +45,9 @@ collage_status contest_round(struct contest *contest, double warm_seconds, doubl
 /* Of a plan: runs it for `seconds`, at least once, with each step timed. *steps_ns: the sum of the
  * steps' costs over all profiles so far, found as costs of kernels are: of three stretches of time
  * the lowest, each the lower decile of the step's calls; with lanes, the time that such steps take
- * side by side. 0 for a library alone. */
+ * side by side. 0 for a library alone.
+ * *each_ns: of each step; the contest's, until the next profile; NULL for a library alone. */
 collage_status contest_profile(struct contest *contest, double seconds, double *steps_ns,
-                               struct error *error);
+                               const double **each_ns, uint32_t *count, struct error *error);
 
 #endif

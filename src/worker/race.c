@@ -234,22 +234,42 @@ static collage_status run_one(struct race *race, size_t index)
     return race->round < ROUNDS_DROPPED ? COLLAGE_OK : add_sample(race, index, ns);
 }
 
+/* What each step takes: the last profile knows all of those before. */
+static collage_status take_steps(struct race *race, size_t index, const json_t *list)
+{
+    struct contestant *contestant = &race->contestants[index];
+    const size_t count = contestant->plan->step_count;
+    if (json_array_size(list) != count) {
+        drop(race, index, "its process did not tell the times of its steps");
+        return COLLAGE_OK;
+    }
+    if (!contestant->step_ns)
+        contestant->step_ns = memory_alloc((count + 1) * sizeof *contestant->step_ns);
+    if (!contestant->step_ns)
+        return error_memory(race->error);
+    for (size_t s = 0; s < count; s++)
+        contestant->step_ns[s] = json_number_value(json_array_get(list, s));
+    return COLLAGE_OK;
+}
+
 /* A plan's steps, each timed inside the network: a few runs more, with a look at the clock at each
  * step. */
 static collage_status profile_one(struct race *race, size_t index)
 {
     struct racer *racer = &race->racers[index];
     double expected = 10 * racer->run_ns * 1e-9;
-    json_t *answer,
-        *request = json_pack("{s:s, s:f}", "job", "profile", "seconds", profile_seconds);
+    json_t *answer, *request = json_pack("{s:s, s:f, s:b}", "job", "profile", "seconds",
+                                         profile_seconds, "each", (int)race->rules->each_step);
     process_resume(&racer->process);
     collage_status status = ask(race, index, request, round_seconds + expected, &answer);
     if (status != COLLAGE_OK || !answer)
         return status;
     process_pause(&racer->process);
     race->contestants[index].steps_ns = json_number_value(json_object_get(answer, "steps_ns"));
+    if (race->rules->each_step)
+        status = take_steps(race, index, json_object_get(answer, "each"));
     json_decref(answer);
-    return COLLAGE_OK;
+    return status;
 }
 
 /* Of a long one only now and then: a profile takes as long as a sample. */
@@ -351,6 +371,7 @@ collage_status race_run(const struct worker_setup *setup, struct registry *regis
         contestants[k].peak_bytes = 0;
         contestants[k].worst_error = 0;
         contestants[k].steps_ns = 0;
+        contestants[k].step_ns = NULL;
         contestants[k].rests = false;
     }
     collage_status status = make_files(&race);

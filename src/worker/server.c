@@ -423,11 +423,20 @@ static collage_status do_profile(struct server *server, const json_t *request, j
     if (!server->contest)
         return malformed("contest", error);
     double steps_ns;
+    const double *each_ns;
+    uint32_t count;
     double seconds = json_number_value(json_object_get(request, "seconds"));
-    collage_status status = contest_profile(server->contest, seconds, &steps_ns, error);
+    collage_status status =
+        contest_profile(server->contest, seconds, &steps_ns, &each_ns, &count, error);
     if (status != COLLAGE_OK)
         return status;
-    return pack_answer(json_pack("{s:f}", "steps_ns", steps_ns), answer, error);
+    json_t *each = json_is_true(json_object_get(request, "each")) ? json_array() : NULL;
+    for (uint32_t s = 0; s < count && each; s++)
+        if (json_array_append_new(each, json_real(each_ns[s])) != 0) {
+            json_decref(each);
+            return error_memory(error);
+        }
+    return pack_answer(json_pack("{s:f, s:o*}", "steps_ns", steps_ns, "each", each), answer, error);
 }
 
 /* ---- code ---- */

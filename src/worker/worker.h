@@ -78,7 +78,8 @@ struct contestant {
     double *samples;
     size_t sample_count;
     uint64_t peak_bytes;
-    double steps_ns;    /* of a plan, if profiled: what its steps cost inside the network */
+    double steps_ns; /* of a plan, if profiled: what its steps cost inside the network */
+    double *step_ns; /* of each of these steps, if rules say so; memory_alloc'ed; NULL: not known */
     double worst_error; /* of its outputs against the oracle; a contestant beyond
                            TENSOR_PLAN_TOLERANCE is out */
     double again; /* by optimize/heats.c: its time over that of the best session in new processes,
@@ -95,6 +96,7 @@ struct race_rules {
     race_progress_fn progress; /* may be NULL */
     race_more_fn more;         /* NULL: until `seconds` are over */
     bool profile;              /* time the steps of plans, too, in each round */
+    bool each_step;            /* and tell what each takes: the contestants' step_ns */
     void *user;
 };
 

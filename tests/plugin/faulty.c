@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum place { IN_OPEN, IN_COMPILE, IN_RUN };
-enum deed { CRASH, HANG, FAIL, WRONG, SLOW };
+enum deed { CRASH, HANG, FAIL, WRONG, SLOW, COLD };
 
 struct behaviour {
     const char *name;
@@ -27,6 +28,7 @@ static const struct behaviour behaviours[] = {
     { "fail", IN_RUN, FAIL },
     { "wrong", IN_RUN, WRONG },
     { "slow", IN_RUN, SLOW },
+    { "cold", IN_RUN, COLD }, /* slow unless it ran just before: as a loop of it alone does */
     { "compile-crash", IN_COMPILE, CRASH },
     { "compile-hang", IN_COMPILE, HANG },
     { "compile-fail", IN_COMPILE, FAIL },
@@ -122,6 +124,23 @@ static void faulty_kernel_info(const collage_kernel *kernel, collage_kernel_info
     snprintf(info->implementation, sizeof info->implementation, "faulty");
 }
 
+static double now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+static void grow_cold(void)
+{
+    static double last_us;
+    if (!must(IN_RUN, COLD))
+        return;
+    if (now_us() - last_us > 300)
+        usleep(5000);
+    last_us = now_us();
+}
+
 static collage_status faulty_run(collage_kernel *kernel, collage_stream *stream,
                                  const void *const *inputs, void *const *outputs, void *scratch,
                                  collage_message *message)
@@ -133,6 +152,7 @@ static collage_status faulty_run(collage_kernel *kernel, collage_stream *stream,
         return status;
     if (must(IN_RUN, SLOW))
         usleep(20000);
+    grow_cold();
     float error = must(IN_RUN, WRONG) ? 1.0f : 0.0f;
     const float *from = inputs[0];
     float *to = outputs[0];
