@@ -16,7 +16,8 @@ struct peaks {
     int32_t threads;
     double flop_per_ns;                       /* of all threads together, as the next */
     double bytes_per_ns[PEAK_LEVELS];         /* reading what lies there */
-    uint64_t level_2_bytes, last_level_bytes; /* the first: of all threads together */
+    uint64_t level_2_bytes, last_level_bytes; /* of all threads together; the last one's: as much
+                                                 of it as is ours, measured */
 };
 
 /* Takes about half a second. threads: as many are run at once. COLLAGE_ERROR_MEMORY; _BACKEND if

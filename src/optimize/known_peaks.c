@@ -68,6 +68,8 @@ static collage_status measure(int32_t threads, struct peaks *out, struct error *
         out->flop_per_ns = fmax(out->flop_per_ns, again.flop_per_ns);
         for (int level = 0; level < PEAK_LEVELS; level++)
             out->bytes_per_ns[level] = fmax(out->bytes_per_ns[level], again.bytes_per_ns[level]);
+        if (again.last_level_bytes > out->last_level_bytes)
+            out->last_level_bytes = again.last_level_bytes;
     }
     return status;
 }
