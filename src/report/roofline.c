@@ -161,10 +161,10 @@ static uint64_t bytes_of(const struct group *group)
 
 static void put_figures(const struct group *group, double total_ns, struct text *out)
 {
-    text_format(out, "  %9.1f %9.1f %5.1f%%", group->room_ns / 1e3, group->cost_ns / 1e3,
+    text_format(out, " %9.1f %9.1f %5.1f%%", group->room_ns / 1e3, group->cost_ns / 1e3,
                 total_ns > 0 ? 100 * group->cost_ns / total_ns : 0.0);
     report_put_roof(group->bound_ns, group->cost_ns, out);
-    text_format(out, " %7.3f %7.1f %5u  ", group->work.flop / 1e9, (double)bytes_of(group) / 1e6,
+    text_format(out, " %7.3f %7.1f %4u  ", group->work.flop / 1e9, (double)bytes_of(group) / 1e6,
                 group->count);
 }
 
@@ -181,7 +181,7 @@ static void put_group(const struct group *group, double total_ns, struct text *o
     snprintf(name, sizeof name, "%s%s%s", group->backend, group->variant[0] ? " " : "",
              group->variant);
     put_figures(group, total_ns, out);
-    report_put(out, name, 19);
+    report_put(out, name, 21);
     text_string(out, " ");
     report_put(out, group->kind, 20);
     while (out->count > 0 && out->bytes[out->count - 1] == ' ')
@@ -213,8 +213,8 @@ static void put_text(const struct explanation *e, const struct groups *groups, s
     peaks_put(&e->roofline->peaks, out);
     text_string(out, "Room: what would be won if each kernel took the least time by these peaks.\n"
                      "Roof: that time, as a part of the cost.\n\n"
-                     "  room [us] time [us]  share   roof   GFLOP      MB count  backend, variant "
-                     "   operators\n");
+                     " room [us] time [us]  share   roof   GFLOP      MB    n  backend, variant  "
+                     "    operators\n");
     for (size_t k = 0; k < groups->count; k++)
         put_group(&groups->items[k], groups->sum.cost_ns, out);
     put_figures(&groups->sum, groups->sum.cost_ns, out);
