@@ -128,9 +128,8 @@ const char *const page_script[] = {
     "      add(detail, 'p', us(s.c) + ' us, ' + (100 * s.c / data.total).toFixed(1) + ' %');",
     "      if (s.u) {",
     "        add(detail, 'p', 'Roofline: ' + us(s.u) + ' us at least (' +",
-    "          (100 * s.u / s.c).toFixed(1) + ' % of that); ' + (s.o / 1e6).toFixed(3) + ' MFLOP, "
-    "' +",
-    "          (s.y / 1e6).toFixed(3) + ' MB');",
+    "          (100 * s.u / s.c).toFixed(1) + ' % of that); ' +",
+    "          (s.o / 1e6).toFixed(3) + ' MFLOP, ' + (s.y / 1e6).toFixed(3) + ' MB');",
     "      }",
     "    }",
     "    list('Operators', ['node', 'operator', 'name', 'shape'], s.i);",
