@@ -5,13 +5,41 @@
 struct settings {
     const char *model;
     struct run_files files;
+    bool roofline, json;
 };
 
 static const struct option options[] = {
     { "model", 'm', OPTION_TEXT, "FILE", "the model of the plan, if it has moved",
       offsetof(struct settings, model) },
+    { "roofline", 'r', OPTION_FLAG, NULL,
+      "where the time goes, and how far it is from what the machine can do",
+      offsetof(struct settings, roofline) },
+    { "json", 0, OPTION_FLAG, NULL, "with --roofline: print one JSON object",
+      offsetof(struct settings, json) },
     RUN_FILE_OPTIONS(struct settings, files),
 };
+
+static int check(const struct settings *settings, const char *node)
+{
+    if (settings->roofline && node)
+        complain(command_explain.name, "--roofline is of the whole plan: leave out '%s'", node);
+    else if (settings->json && !settings->roofline)
+        complain(command_explain.name, "--json goes with --roofline");
+    else
+        return EXIT_OK;
+    return EXIT_BAD_INPUT;
+}
+
+static collage_status explain(collage_context *context, const collage_model *model,
+                              const collage_plan *plan, const struct settings *settings,
+                              const char *node)
+{
+    if (settings->roofline)
+        return collage_roofline(context, model, plan,
+                                settings->json ? COLLAGE_FORMAT_JSON : COLLAGE_FORMAT_TEXT,
+                                write_to_file, stdout);
+    return collage_explain(context, model, plan, node, write_to_file, stdout);
+}
 
 static int run(const void *data, const struct operands *operands)
 {
@@ -19,7 +47,9 @@ static int run(const void *data, const struct operands *operands)
     const char *node = operands->count > 1 ? operands->items[1] : NULL;
     struct progress progress = { 0 };
     collage_context *context;
-    int result = context_create(&progress, &context);
+    int result = check(settings, node);
+    if (result == EXIT_OK)
+        result = context_create(&progress, &context);
     if (result != EXIT_OK)
         return result;
     collage_model *model = NULL;
@@ -29,7 +59,7 @@ static int run(const void *data, const struct operands *operands)
         collage_status status =
             collage_plan_load(context, operands->items[0], settings->model, &model, &plan);
         if (status == COLLAGE_OK)
-            status = collage_explain(context, model, plan, node, write_to_file, stdout);
+            status = explain(context, model, plan, settings, node);
         if (status != COLLAGE_OK)
             result = complain_of(context, status);
     }
@@ -43,10 +73,13 @@ const struct command command_explain = {
     .name = "explain",
     .summary = "Say why a plan is as it is, or why a node runs where it does",
     .operands = "PLAN [NODE]",
-    .detail = "Without NODE: step by step the best other backend and by how much, and why the "
-              "whole plan won.\nWith NODE (its name, a result of it, or its number): why it runs "
-              "where it does, all candidates\nthat cover it with their costs, and what was refused "
-              "or failed. The costs are the measured\nones that are kept; nothing is measured.",
+    .detail =
+        "Without NODE: step by step the best other backend and by how much, and why the "
+        "whole plan won.\nWith NODE (its name, a result of it, or its number): why it runs "
+        "where it does, all candidates\nthat cover it with their costs, and what was refused "
+        "or failed. The costs are the measured\nones that are kept; nothing is measured.\nWith "
+        "--roofline: the kernels by kind, those first that a better kernel could gain most "
+        "from. What\nthe machine can do at best is measured once, and kept.",
     .operand_minimum = 1,
     .operand_maximum = 2,
     .options = options,

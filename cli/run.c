@@ -27,7 +27,8 @@ static const struct option options[] = {
       offsetof(struct settings, model) },
     { "runs", 'n', OPTION_COUNT, "N", "run so often (default: 1; with --profile: 20)",
       offsetof(struct settings, runs) },
-    { "profile", 'p', OPTION_FLAG, NULL, "print the time of each step",
+    { "profile", 'p', OPTION_FLAG, NULL,
+      "print the time of each step, and how near it is to the roofline",
       offsetof(struct settings, profile) },
     TRUST_OPTION(struct settings),
 };
@@ -229,6 +230,14 @@ static int write_output(struct job *job, size_t index, const char *folder)
     return result;
 }
 
+/* After the runs: measuring what the machine can do would have warmed it up, or tired it. */
+static int print_profile(struct job *job)
+{
+    collage_status status = collage_session_find_peaks(job->context, job->session);
+    return status == COLLAGE_OK ? profile_print(job->session, stdout)
+                                : complain_of(job->context, status);
+}
+
 static int run_job(struct job *job, const struct settings *settings, const char *plan)
 {
     struct progress progress = { 0 };
@@ -254,7 +263,7 @@ static int run_job(struct job *job, const struct settings *settings, const char 
             tensor_print_summary(&job->outputs[k], stdout);
     }
     if (result == EXIT_OK && settings->profile)
-        result = profile_print(job->session, stdout);
+        result = print_profile(job);
     return result;
 }
 

@@ -361,6 +361,15 @@ COLLAGE_API collage_status collage_explain(collage_context *context, const colla
                                            const collage_plan *plan, const char *node,
                                            collage_write_fn write, void *user);
 
+/* How far the plan is from what the machine could do: its kernels by kind (operators, backend,
+ * variant), with count, time, operations, bytes, and the room to the least time by the machine's
+ * peaks; the kind with the most room first. COLLAGE_FORMAT_TEXT or _JSON. Costs are those of
+ * collage_explain. The peaks are measured once for each number of threads, a second or two, and
+ * kept in the cache directory; COLLAGE_ERROR_MISMATCH if they are another machine's. Since 0.1. */
+COLLAGE_API collage_status collage_roofline(collage_context *context, const collage_model *model,
+                                            const collage_plan *plan, collage_format format,
+                                            collage_write_fn write, void *user);
+
 /*
  * Writes what the stages made into a folder, which is made if it is missing: without a plan the
  * model as imported and as simplified (1-imported, 2-canonical), with one the placed graph
@@ -396,6 +405,11 @@ typedef struct collage_step_profile {
     const char *name, *backend, *ops; /* owned by the session */
     double predicted_ns;              /* the measured cost used for placing; 0 if none */
     double minimum_ns, median_ns;     /* over the profiled runs */
+    /* Appended later: a struct that ends here is taken, too. */
+    double flop;     /* arithmetic operations, direct ones: two for each multiply-add */
+    double bytes;    /* that must move: inputs, outputs, constants, each once */
+    double bound_ns; /* the least time for both by the machine's peaks; 0: not known, see
+                        collage_session_find_peaks */
 } collage_step_profile;
 
 /* While on, each run records the time of each step (of the last 256 runs). */
@@ -403,6 +417,12 @@ COLLAGE_API collage_status collage_session_set_profiling(collage_session *sessio
 COLLAGE_API size_t collage_session_step_count(const collage_session *session);
 COLLAGE_API collage_status collage_session_step(const collage_session *session, size_t index,
                                                 collage_step_profile *profile);
+
+/* Makes known what the machine can do at best on the session's threads, and so the bound_ns of its
+ * steps: from the context's cost store, which keeps it, or by measuring, a second or two for each
+ * number of threads. The context is the one that the session was made with. Since 0.1. */
+COLLAGE_API collage_status collage_session_find_peaks(collage_context *context,
+                                                      collage_session *session);
 
 /* Bytes held by the session: activations and scratch; packed weights of op-level kernels. */
 COLLAGE_API void collage_session_memory(const collage_session *session, uint64_t *activation_bytes,

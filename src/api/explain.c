@@ -2,6 +2,7 @@
 #include "api/explanation.h"
 #include "api/handles.h"
 #include "api/search_files.h"
+#include "report/roofline.h"
 
 collage_status collage_explain(collage_context *context, const collage_model *model,
                                const collage_plan *plan, const char *node, collage_write_fn write,
@@ -16,10 +17,31 @@ collage_status collage_explain(collage_context *context, const collage_model *mo
         return status;
     struct explanation_source source;
     struct text text = { 0 };
-    status = explanation_open(context, model, plan, id, &source, error);
+    status = explanation_open(context, model, plan, node ? EXPLAIN_NODE : EXPLAIN_ALL, id, &source,
+                              error);
     if (status == COLLAGE_OK)
         status = node ? report_explain_node(&source.explanation, id, &text, error)
                       : report_explain_plan(&source.explanation, &text, error);
+    if (status == COLLAGE_OK)
+        status = hand_over(&text, write, user, error);
+    text_free(&text);
+    explanation_close(&source);
+    return status;
+}
+
+collage_status collage_roofline(collage_context *context, const collage_model *model,
+                                const collage_plan *plan, collage_format format,
+                                collage_write_fn write, void *user)
+{
+    struct error *error = context_begin(context);
+    if (!model || !plan || !write)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT, "collage_roofline: a pointer is NULL");
+    struct explanation_source source;
+    struct text text = { 0 };
+    collage_status status =
+        explanation_open(context, model, plan, EXPLAIN_ROOFLINE, GRAPH_NONE, &source, error);
+    if (status == COLLAGE_OK)
+        status = report_roofline(&source.explanation, format, &text, error);
     if (status == COLLAGE_OK)
         status = hand_over(&text, write, user, error);
     text_free(&text);

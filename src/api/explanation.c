@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/explanation.h"
 
-static bool is_asked_for(const struct plan_step *step, node_id node)
+#include "optimize/known_peaks.h"
+
+static bool is_asked_for(const struct plan_step *step, enum explanation_part part, node_id node)
 {
-    if (node == GRAPH_NONE)
-        return true;
+    if (part != EXPLAIN_NODE)
+        return part == EXPLAIN_ALL;
     for (uint32_t k = 0; k < step->node_count; k++)
         if (step->nodes[k] == node)
             return true;
@@ -12,7 +14,7 @@ static bool is_asked_for(const struct plan_step *step, node_id node)
 }
 
 static collage_status find_rivals(struct explanation_source *source, const struct plan *plan,
-                                  node_id node, struct error *error)
+                                  enum explanation_part part, node_id node, struct error *error)
 {
     size_t backends = source->recall.registry.count;
     source->rivals = memory_alloc((plan->step_count * backends + 1) * sizeof *source->rivals);
@@ -20,13 +22,23 @@ static collage_status find_rivals(struct explanation_source *source, const struc
         return error_memory(error);
     collage_status status = COLLAGE_OK;
     for (uint32_t s = 0; s < plan->step_count && status == COLLAGE_OK; s++)
-        if (is_asked_for(&plan->steps[s], node))
+        if (is_asked_for(&plan->steps[s], part, node))
             status = recall_find_rivals(&source->recall, s, source->rivals + s * backends, error);
     return status;
 }
 
+static collage_status find_roofline(struct explanation_source *source, const struct graph *graph,
+                                    const struct plan *plan, bool measure, struct error *error)
+{
+    const struct optimizer *optimizer = &source->recall.optimizer;
+    const struct peaks_source peaks = { .store = optimizer->store,
+                                        .device = plan->device,
+                                        .measure = measure };
+    return known_peaks_roofline(&peaks, plan, graph, optimizer->arena, &source->roofline, error);
+}
+
 collage_status explanation_open(const collage_context *context, const collage_model *model,
-                                const collage_plan *plan, node_id node,
+                                const collage_plan *plan, enum explanation_part part, node_id node,
                                 struct explanation_source *source, struct error *error)
 {
     struct optimizer_settings taken = { 0 };
@@ -45,7 +57,9 @@ collage_status explanation_open(const collage_context *context, const collage_mo
                                               .user = context->user };
     status = recall_open(&settings, &source->recall, error);
     if (status == COLLAGE_OK)
-        status = find_rivals(source, plan->plan, node, error);
+        status = find_rivals(source, plan->plan, part, node, error);
+    if (status == COLLAGE_OK)
+        status = find_roofline(source, model->graph, plan->plan, part == EXPLAIN_ROOFLINE, error);
     if (status != COLLAGE_OK)
         return status;
     const struct recall *recall = &source->recall;
@@ -58,7 +72,8 @@ collage_status explanation_open(const collage_context *context, const collage_mo
                                                 .measured = recall->measured,
                                                 .failed = recall->failed,
                                                 .unmeasured = recall->unmeasured,
-                                                .given = recall->given };
+                                                .given = recall->given,
+                                                .roofline = &source->roofline };
     return COLLAGE_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "backend/registered.h"
 #include "base/text.h"
 #include "pipeline.h"
+#include "plan/roofline.h"
 #include "run/session.h"
 
 /* A user's function that gives costs. */
@@ -60,6 +61,8 @@ struct collage_session {
     void **outputs;
     char (*step_ops)[160];
     struct plan_codes codes;
+    struct arena *arena; /* of the roofline */
+    struct roofline roofline;
 };
 
 /* Begins an API call: forgets the last failure. */

@@ -270,7 +270,8 @@ static collage_status report_page(const collage_context *context, const collage_
 {
     struct explanation_source source;
     struct error own = { 0 };
-    collage_status status = explanation_open(context, model, plan, GRAPH_NONE, &source, &own);
+    collage_status status =
+        explanation_open(context, model, plan, EXPLAIN_ALL, GRAPH_NONE, &source, &own);
     if (status != COLLAGE_OK && status != COLLAGE_ERROR_MEMORY && context->log)
         context->log(context->user, COLLAGE_LOG_WARNING, own.text);
     if (status == COLLAGE_ERROR_MEMORY)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "optimize/known_peaks.h"
 
 void collage_session_destroy(collage_session *session)
 {
@@ -12,6 +13,7 @@ void collage_session_destroy(collage_session *session)
     memory_free(session->outputs);
     memory_free(session->step_ops);
     plan_codes_free(&session->codes);
+    arena_destroy(session->arena);
     memory_free(session);
 }
 
@@ -31,13 +33,17 @@ collage_status collage_session_create(collage_context *context, const collage_mo
     session->inputs = memory_alloc((model->graph->input_count + 1) * sizeof(void *));
     session->outputs = memory_alloc((model->graph->output_count + 1) * sizeof(void *));
     session->step_ops = memory_alloc((plan->plan->step_count + 1) * sizeof *session->step_ops);
+    session->arena = arena_create();
     collage_status status =
-        session->inputs && session->outputs && session->step_ops
+        session->inputs && session->outputs && session->step_ops && session->arena
             ? plan_codes_load(plan->plan, context->trust, &session->codes, error)
             : error_memory(error);
     if (status == COLLAGE_OK)
         status = session_create_with(model->graph, plan->plan, &session->codes, context->registry,
                                      &session->session, error);
+    if (status == COLLAGE_OK)
+        status = plan_roofline(plan->plan, model->graph, NULL, NULL, session->arena,
+                               &session->roofline, error);
     if (status != COLLAGE_OK) {
         collage_session_destroy(session);
         return status;
@@ -97,7 +103,8 @@ size_t collage_session_step_count(const collage_session *session)
 collage_status collage_session_step(const collage_session *session, size_t index,
                                     collage_step_profile *profile)
 {
-    if (index >= session->plan->step_count || !profile || profile->struct_size < sizeof *profile)
+    if (index >= session->plan->step_count || !profile ||
+        profile->struct_size < offsetof(collage_step_profile, flop))
         return COLLAGE_ERROR_ARGUMENT;
     const struct plan_step *step = &session->plan->steps[index];
     struct session_profile times = session_step_profile(session->session, (uint32_t)index);
@@ -111,7 +118,34 @@ collage_status collage_session_step(const collage_session *session, size_t index
     profile->predicted_ns = step->cost_ns;
     profile->minimum_ns = times.minimum_ns;
     profile->median_ns = times.median_ns;
+    if (profile->struct_size >= sizeof *profile) {
+        const struct workload *work = &session->roofline.work[index];
+        profile->flop = work->flop;
+        profile->bytes = (double)(work->weight_bytes + work->activation_bytes);
+        profile->bound_ns = session->roofline.bound_ns[index];
+    }
     return COLLAGE_OK;
+}
+
+collage_status collage_session_find_peaks(collage_context *context, collage_session *session)
+{
+    struct error *error = context_begin(context);
+    struct device_facts here;
+    struct cost_store *store = NULL;
+    if (!session)
+        return error_set(error, COLLAGE_ERROR_ARGUMENT,
+                         "collage_session_find_peaks: a pointer is NULL");
+    collage_status status = device_facts_read(&here, error);
+    if (status == COLLAGE_OK)
+        status = cost_store_open(context->cache_directory, &store, error);
+    const struct peaks_source source = { .store = store,
+                                         .device = here.fingerprint,
+                                         .measure = true };
+    if (status == COLLAGE_OK)
+        status = known_peaks_roofline(&source, session->plan, session->graph, session->arena,
+                                      &session->roofline, error);
+    cost_store_close(store);
+    return status;
 }
 
 void collage_session_memory(const collage_session *session, uint64_t *activation_bytes,

@@ -130,27 +130,26 @@ static void put_shape(char *text, size_t size, const struct tensor *tensor, cons
     snprintf(text + used, size - used, "%s%s", separator, dims);
 }
 
-static uint64_t touched_bytes(const struct graph *graph)
-{
-    uint64_t bytes = 0;
-    for (size_t v = 0; v < graph->value_count; v++)
-        bytes += tensor_bytes(&graph->values[v].tensor);
-    return bytes;
-}
-
-/* Inputs, constants and outputs each once; what is between two operators need not be written. */
-static double bound_of(const struct job *job)
+/* What the case has to do as one kernel. */
+static collage_status find_work(struct job *job, struct error *error)
 {
     const struct graph *graph = job->made.graph;
-    struct workload work = { .flop = graph_work(graph), .working_set_bytes = touched_bytes(graph) };
-    for (size_t v = 0; v < graph->value_count; v++)
-        if (graph->values[v].kind == VALUE_CONSTANT)
-            work.weight_bytes += tensor_bytes(&graph->values[v].tensor);
-    for (uint32_t k = 0; k < graph->input_count; k++)
-        work.activation_bytes += tensor_bytes(&graph->values[graph->inputs[k]].tensor);
-    for (uint32_t k = 0; k < graph->output_count; k++)
-        work.activation_bytes += tensor_bytes(&graph->values[graph->outputs[k]].tensor);
-    return peaks_bound_ns(job->settings->peaks, &work);
+    struct bench_result *result = &job->result;
+    const collage_subgraph *subgraph;
+    struct region region;
+    uint64_t *scratch = arena_array(graph->arena, graph->value_count + 1, sizeof *scratch);
+    if (!scratch)
+        return error_memory(error);
+    collage_status status =
+        case_graph_subgraph(&job->made, 0, (uint32_t)graph->node_count, &region, &subgraph, error);
+    if (status != COLLAGE_OK)
+        return status;
+    struct workload work = region_workload(graph, &region, scratch);
+    work.working_set_bytes = graph_touched_bytes(graph);
+    result->work = work.flop;
+    if (job->settings->peaks)
+        result->bound_ns = peaks_bound_ns(job->settings->peaks, &work);
+    return COLLAGE_OK;
 }
 
 /* The operands of the first node and the outputs of the whole. */
@@ -167,9 +166,6 @@ static void describe(struct job *job)
     for (uint32_t k = 0; k < graph->output_count; k++)
         put_shape(result->shapes, sizeof result->shapes, &graph->values[graph->outputs[k]].tensor,
                   k ? ", " : " -> ");
-    result->work = graph_work(graph);
-    if (job->settings->peaks)
-        result->bound_ns = bound_of(job);
 }
 
 static collage_status prepare(struct job *job, struct error *error)
@@ -258,7 +254,7 @@ static collage_status add_refusal(struct job *job, uint32_t backend, struct erro
 static collage_status measure(struct job *job, candidate_id id, struct error *error)
 {
     const struct sample_conditions conditions = { .working_set_bytes =
-                                                      touched_bytes(job->made.graph),
+                                                      graph_touched_bytes(job->made.graph),
                                                   .limit_seconds = limit_seconds,
                                                   .tolerance = TENSOR_KERNEL_TOLERANCE,
                                                   .strict = job->set->strict };
@@ -310,7 +306,9 @@ static collage_status run_case(struct job *job, bench_result_fn done, void *user
     if (status != COLLAGE_OK)
         return status;
     describe(job);
-    status = prepare(job, error);
+    status = find_work(job, error);
+    if (status == COLLAGE_OK)
+        status = prepare(job, error);
     for (uint32_t b = 0; b < job->settings->registry->count && status == COLLAGE_OK; b++) {
         if (backend_is_chosen(job->settings, b))
             status = measure_backend(job, b, error);

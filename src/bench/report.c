@@ -3,6 +3,7 @@
 #include "bench/operators.h"
 
 #include "base/json_text.h"
+#include "plan/peaks_write.h"
 
 /* Where results go: text at once, JSON when all are there. */
 struct output {
@@ -70,14 +71,6 @@ static json_t *versions(const struct registry *registry)
             json_object_set_new(list, entry->name, json_text(entry->version));
     }
     return list;
-}
-
-static json_t *peaks_to_json(const struct peaks *peaks)
-{
-    return json_pack("{s:f, s:f, s:f, s:f}", "gflops", peaks->flop_per_ns, "memory_gb_per_s",
-                     peaks->bytes_per_ns[PEAK_MEMORY], "last_cache_gb_per_s",
-                     peaks->bytes_per_ns[PEAK_LAST_LEVEL], "second_cache_gb_per_s",
-                     peaks->bytes_per_ns[PEAK_LEVEL_2]);
 }
 
 static collage_status write_json(const struct registry *registry, const struct peaks *peaks,

@@ -3,6 +3,7 @@
 #include "bench/operators.h"
 
 #include "base/json_text.h"
+#include "plan/peaks_write.h"
 
 static double microseconds(double ns)
 {
@@ -17,25 +18,17 @@ static double best_ns(const struct bench_result *result)
     return any ? result->rows[0].cost.cost_ns : 0;
 }
 
-/* Of the machine, in the order in which data come nearer. */
-static void put_peaks(const struct peaks *peaks, struct text *out)
-{
-    text_format(
-        out,
-        "roof: the least time by the machine's peaks, as a part of the lower decile; %.1f "
-        "GFLOP/s;\n%.1f GB/s from memory, %.1f from the last cache, %.1f from the second.\n",
-        peaks->flop_per_ns, peaks->bytes_per_ns[PEAK_MEMORY], peaks->bytes_per_ns[PEAK_LAST_LEVEL],
-        peaks->bytes_per_ns[PEAK_LEVEL_2]);
-}
-
 void bench_put_head(int32_t threads, const struct peaks *peaks, struct text *out)
 {
     text_format(out,
                 "%d thread%s. Times in microseconds: the least, and where the median lies (95 %% "
                 "confidence);\nratio: of the lower decile to the fastest's.\n",
                 threads, threads == 1 ? "" : "s");
-    if (peaks)
-        put_peaks(peaks, out);
+    if (peaks) {
+        text_string(out, "roof: the least time by the machine's peaks, as a part of the lower "
+                         "decile; ");
+        peaks_put(peaks, out);
+    }
     text_format(out, "\n  %-12s %-20s %10s %10s %10s %7s %9s %6s\n", "backend", "variant", "min",
                 "median >=", "<=", "ratio", "GFLOP/s", "roof");
 }
@@ -72,7 +65,7 @@ static void put_failed(const struct bench_row *row, struct text *out)
 void bench_put_result(const struct bench_result *result, struct text *out)
 {
     text_format(out, "\n%s: %s", result->row->name, result->shapes);
-    if (result->work > 0)
+    if (result->work >= 5e4) /* else it would be shown as nothing */
         text_format(out, ", %.4f GFLOP", result->work / 1e9);
     text_string(out, "\n");
     for (size_t k = 0; k < result->count; k++) {

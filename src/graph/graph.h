@@ -134,10 +134,6 @@ collage_status graph_uses_build(const struct graph *graph, struct graph_uses *ou
                                 struct error *error);
 void graph_uses_free(struct graph_uses *uses);
 
-/* Floating-point operations of its convolutions, matrix products and recurrences: two for each
- * multiply-add. */
-double graph_work(const struct graph *graph);
-
 /* Identity of the canonical graph: operators, attributes, shapes, names, constants' shapes and
  * small contents. Two processes that import the same file with the same shapes get the same hash
  * and the same ids. */

@@ -231,12 +231,13 @@ static uint64_t bytes_in(const struct peaks *peaks, enum peak_level level)
     return memory < memory_most ? memory : memory_most;
 }
 
-static collage_status measure_reading(struct peaks *peaks, struct runner *runners,
-                                      enum peak_level level, const float *memory,
+/* The best rate at which so many bytes are read, by all threads together. */
+static collage_status measure_reading(const struct peaks *peaks, struct runner *runners,
+                                      const float *memory, uint64_t bytes, double *rate,
                                       struct error *error)
 {
     const size_t piece = 128; /* floats: what a round of any kernel divides */
-    size_t each = (size_t)bytes_in(peaks, level) / sizeof(float) / (size_t)peaks->threads;
+    size_t each = (size_t)bytes / sizeof(float) / (size_t)peaks->threads;
     each = each < piece ? piece : each / piece * piece;
     collage_status status = COLLAGE_OK;
     for (int32_t k = 0; k < peaks->threads; k++) {
@@ -244,7 +245,29 @@ static collage_status measure_reading(struct peaks *peaks, struct runner *runner
         runners[k].floats = each;
     }
     for (int s = 0; s < STRETCHES && status == COLLAGE_OK; s++)
-        status = run_stretch(runners, peaks->threads, &peaks->bytes_per_ns[level], error);
+        status = run_stretch(runners, peaks->threads, rate, error);
+    return status;
+}
+
+/* What the system tells of the last cache may be all that a socket has, which others use: it is
+ * that large for us up to where reading is nearer to memory's rate than to its own. */
+static collage_status measure_last_level(struct peaks *peaks, struct runner *runners,
+                                         const float *memory, struct error *error)
+{
+    const double least =
+        sqrt(peaks->bytes_per_ns[PEAK_LAST_LEVEL] * peaks->bytes_per_ns[PEAK_MEMORY]);
+    const uint64_t most = bytes_in(peaks, PEAK_MEMORY);
+    uint64_t holds = bytes_in(peaks, PEAK_LAST_LEVEL);
+    collage_status status = COLLAGE_OK;
+    while (2 * holds <= peaks->last_level_bytes && 2 * holds <= most) {
+        double rate = 0;
+        status = measure_reading(peaks, runners, memory, 2 * holds, &rate, error);
+        if (status != COLLAGE_OK || rate < least)
+            break;
+        holds *= 2;
+    }
+    if (2 * holds <= peaks->last_level_bytes)
+        peaks->last_level_bytes = holds;
     return status;
 }
 
@@ -257,8 +280,9 @@ static collage_status measure(struct peaks *peaks, struct runner *runners, const
     for (int s = 0; s < STRETCHES && status == COLLAGE_OK; s++)
         status = run_stretch(runners, peaks->threads, &peaks->flop_per_ns, error);
     for (int level = 0; level < PEAK_LEVELS && status == COLLAGE_OK; level++)
-        status = measure_reading(peaks, runners, (enum peak_level)level, memory, error);
-    return status;
+        status = measure_reading(peaks, runners, memory, bytes_in(peaks, (enum peak_level)level),
+                                 &peaks->bytes_per_ns[level], error);
+    return status == COLLAGE_OK ? measure_last_level(peaks, runners, memory, error) : status;
 }
 
 collage_status peaks_measure(int32_t threads, struct peaks *out, struct error *error)

@@ -8,7 +8,7 @@
 #ifndef COLLAGE_MEASURE_PEAKS_H
 #define COLLAGE_MEASURE_PEAKS_H
 
-#include "base/error.h"
+#include "graph/work.h"
 
 enum peak_level { PEAK_LEVEL_2, PEAK_LAST_LEVEL, PEAK_MEMORY, PEAK_LEVELS };
 
@@ -16,21 +16,13 @@ struct peaks {
     int32_t threads;
     double flop_per_ns;                       /* of all threads together, as the next */
     double bytes_per_ns[PEAK_LEVELS];         /* reading what lies there */
-    uint64_t level_2_bytes, last_level_bytes; /* the first: of all threads together */
+    uint64_t level_2_bytes, last_level_bytes; /* of all threads together; the last one's: as much
+                                                 of it as is ours, measured */
 };
 
 /* Takes about half a second. threads: as many are run at once. COLLAGE_ERROR_MEMORY; _BACKEND if
  * the system gives no threads. */
 collage_status peaks_measure(int32_t threads, struct peaks *out, struct error *error);
-
-/* What a kernel does: multiplications and additions (direct ones: Winograd does fewer), and bytes.
- */
-struct workload {
-    double flop;
-    uint64_t weight_bytes;      /* read once, from where the rest of the network leaves them */
-    uint64_t activation_bytes;  /* inputs and outputs: from the nearest level that holds them */
-    uint64_t working_set_bytes; /* what is touched between two runs */
-};
 
 /* The least time in which that can be done; 0 if nothing is. */
 double peaks_bound_ns(const struct peaks *peaks, const struct workload *work);

@@ -388,3 +388,14 @@ collage_status compute_attention(const struct op_call *call, struct error *error
     memory_free(memory);
     return status;
 }
+
+/* Products of queries with keys, and of weights with values; of what a mask hides, too. */
+double count_attention(const struct op_call *call)
+{
+    struct attention a;
+    struct error error = { 0 };
+    if (read(call, &a, &error) != COLLAGE_OK)
+        return 0;
+    return (double)a.q.batch * (double)a.q.heads * (double)a.q.rows * (double)a.total *
+           ((double)a.q.size + (double)a.v.size);
+}

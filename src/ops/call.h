@@ -11,9 +11,10 @@
 
 #include "ops/ops.h"
 
-#define OP(name, min_in, max_in, min_out, max_out, flags, infer_fn, compute_fn)                    \
+#define OP(name, min_in, max_in, min_out, max_out, flags, infer_fn, compute_fn, count_fn, times)   \
     collage_status infer_fn(const struct op_call *call, struct error *error);                      \
-    collage_status compute_fn(const struct op_call *call, struct error *error);
+    collage_status compute_fn(const struct op_call *call, struct error *error);                    \
+    double count_fn(const struct op_call *call);
 #include "ops/ops.def"
 #undef OP
 

@@ -315,3 +315,16 @@ collage_status compute_einsum(const struct op_call *call, struct error *error)
     }
     return COLLAGE_OK;
 }
+
+/* An operation for each operand of each term: products, and their sum. */
+double count_einsum(const struct op_call *call)
+{
+    struct einsum e;
+    struct error error = { 0 };
+    if (call->input_count > OPERANDS || read(call, &e, &error) != COLLAGE_OK)
+        return 0;
+    double terms = 1;
+    for (int32_t k = 0; k < LABELS; k++)
+        terms *= e.size[k] >= 0 ? (double)e.size[k] : 1;
+    return terms * e.operands;
+}

@@ -190,3 +190,16 @@ collage_status compute_linear_attention(const struct op_call *call, struct error
     memory_free(state);
     return COLLAGE_OK;
 }
+
+/* Each token adds keys by values to the state and multiplies it by the query; rules that correct
+ * read it once more. */
+double count_linear_attention(const struct op_call *call)
+{
+    struct sizes sizes;
+    struct error error = { 0 };
+    if (read_sizes(call, &sizes, &error) != COLLAGE_OK)
+        return 0;
+    const double state = (double)sizes.key_width * (double)sizes.value_width;
+    const double heads = (double)(sizes.query_heads + (sizes.corrects ? 2 : 1) * sizes.heads);
+    return (double)sizes.batch * (double)sizes.length * heads * state;
+}

@@ -408,3 +408,32 @@ collage_status compute_mel_weight_matrix(const struct op_call *call, struct erro
     }
     return status;
 }
+
+/* ---- work ---- */
+
+/* So many lines of that length: n log2 n points each, of a fast transform. */
+static double count_points(double lines, int64_t length)
+{
+    return length > 1 ? lines * (double)length * log2((double)length) : 0;
+}
+
+double count_dft(const struct op_call *call)
+{
+    const struct tensor *x = call->inputs[0];
+    struct dft dft = { 0 };
+    struct error error = { 0 };
+    if (read_dft(call, &dft, &error) != COLLAGE_OK)
+        return 0;
+    return count_points((double)dims_product(x, 0, dft.axis) *
+                            (double)dims_product(x, dft.axis + 1, x->rank - 1),
+                        dft.length);
+}
+
+double count_stft(const struct op_call *call)
+{
+    struct stft stft = { 0 };
+    struct error error = { 0 };
+    if (read_stft(call, &stft, &error) != COLLAGE_OK)
+        return 0;
+    return count_points((double)call->inputs[SIGNAL]->dims[0] * (double)stft.frames, stft.length);
+}

@@ -5,8 +5,8 @@
 #include "ops/call.h"
 
 static const struct op table[] = {
-#define OP(name, min_in, max_in, min_out, max_out, flags, infer_fn, compute_fn)                    \
-    { #name, min_in, max_in, min_out, max_out, flags, infer_fn, compute_fn },
+#define OP(name, min_in, max_in, min_out, max_out, flags, infer_fn, compute_fn, count_fn, times)   \
+    { #name, min_in, max_in, min_out, max_out, flags, infer_fn, compute_fn, count_fn, times },
 #include "ops/ops.def"
 #undef OP
 };

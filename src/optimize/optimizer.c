@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "graph/work.h"
 #include "optimize/key_table.h"
 #include "optimize/tune.h"
 
@@ -74,18 +75,9 @@ static collage_status enable_backends(struct optimizer *optimizer, struct error 
     return COLLAGE_OK;
 }
 
-/* Bytes that one run of the whole network touches: its weights and its activations, once each. */
-static uint64_t working_set(const struct graph *graph)
-{
-    uint64_t total = 0;
-    for (size_t v = 0; v < graph->value_count; v++)
-        total += tensor_bytes(&graph->values[v].tensor);
-    return total;
-}
-
 uint32_t optimizer_working_set_log2(const struct graph *graph)
 {
-    uint64_t bytes = working_set(graph);
+    uint64_t bytes = graph_touched_bytes(graph);
     uint32_t log2 = 12; /* below 4 KB nothing differs */
     while (log2 < 40 && (1ull << log2) < bytes)
         log2++;

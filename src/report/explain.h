@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "place/rivals.h"
-#include "plan/plan.h"
+#include "plan/roofline.h"
 
 /* All borrowed. */
 struct explanation {
@@ -21,12 +21,20 @@ struct explanation {
     bool comparable;            /* the rivals were looked for */
     size_t measured, failed, unmeasured; /* candidates, views left out */
     size_t given;                        /* of the first two: by the user */
+    const struct roofline *roofline;     /* of the plan; NULL: not known */
 };
+
+/* What a step costs by what is known now, 0 if that is nothing: one in a lane what it cost there
+ * when the plan was made. */
+double report_step_cost(const struct explanation *explanation, uint32_t step);
 
 /* The best way to run a kernel's operators on another backend than its own; NULL if none is known.
  */
 const struct rival *report_best_rival(const struct explanation *explanation, uint32_t step,
                                       uint32_t *backend);
+
+/* The least time that it could take; 0 if that is not known. */
+double report_step_bound(const struct explanation *explanation, uint32_t step);
 
 /* Step by step the best other backend and by how much; why the whole plan won; the comparison. */
 collage_status report_explain_plan(const struct explanation *explanation, struct text *out,

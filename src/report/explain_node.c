@@ -70,6 +70,30 @@ static void put_cost(const struct explanation *e, uint32_t index, struct text *o
                     step->given ? " (given)" : "");
 }
 
+/* What it has to do, and how near its cost is to the least time for that. */
+static void put_roofline(const struct explanation *e, uint32_t index, struct text *out)
+{
+    const double bound = report_step_bound(e, index), cost = report_step_cost(e, index);
+    if (!e->roofline)
+        return;
+    const struct workload *work = &e->roofline->work[index];
+    put_key(out, "work");
+    text_format(out, "%.3f MFLOP; %.3f MB of weights, %.3f MB of inputs and outputs\n",
+                work->flop / 1e6, (double)work->weight_bytes / 1e6,
+                (double)work->activation_bytes / 1e6);
+    put_key(out, "roofline");
+    if (!e->roofline->known) {
+        text_string(out, "not known before `collage explain PLAN --roofline` has measured the "
+                         "machine's peaks\n");
+        return;
+    }
+    text_format(out, "%.2f us at least", bound / 1e3);
+    if (cost > 0)
+        text_format(out, ", %.1f %% of the cost; room: %.2f us", 100 * bound / cost,
+                    fmax(0, cost - bound) / 1e3);
+    text_string(out, "\n");
+}
+
 static void put_step(const struct explanation *e, uint32_t index, struct text *out)
 {
     const struct plan_step *step = &e->plan->steps[index];
@@ -105,6 +129,7 @@ static void put_step(const struct explanation *e, uint32_t index, struct text *o
         text_string(out, "\n");
     }
     put_cost(e, index, out);
+    put_roofline(e, index, out);
     if (e->steps[index] != GRAPH_NONE) {
         put_key(out, "layouts");
         report_layouts(&e->set->items[e->steps[index]], text, sizeof text);

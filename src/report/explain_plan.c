@@ -25,19 +25,25 @@ const struct rival *report_best_rival(const struct explanation *e, uint32_t step
     return best;
 }
 
-static double cost_of_step(const struct explanation *e, uint32_t step)
+double report_step_cost(const struct explanation *e, uint32_t step)
 {
-    bool known =
-        e->steps[step] != GRAPH_NONE && e->set->items[e->steps[step]].cost.state == COST_MEASURED;
+    bool known = e->steps[step] != GRAPH_NONE &&
+                 e->set->items[e->steps[step]].cost.state == COST_MEASURED &&
+                 report_lane(e->plan, step) == PLAN_WIDE;
     double cost = known ? e->set->items[e->steps[step]].cost.cost_ns : e->plan->steps[step].cost_ns;
     return isfinite(cost) && cost > 0 ? cost : 0;
+}
+
+double report_step_bound(const struct explanation *e, uint32_t step)
+{
+    return e->roofline && e->roofline->known ? e->roofline->bound_ns[step] : 0;
 }
 
 static double total_of(const struct explanation *e)
 {
     double total = 0;
     for (uint32_t s = 0; s < e->plan->step_count; s++)
-        total += cost_of_step(e, s);
+        total += report_step_cost(e, s);
     return total;
 }
 
@@ -52,15 +58,17 @@ static bool is_given(const struct explanation *e, uint32_t step)
 static bool put_step(const struct explanation *e, uint32_t index, double total, struct text *out)
 {
     const struct plan_step *step = &e->plan->steps[index];
-    double cost = cost_of_step(e, index);
+    double cost = report_step_cost(e, index);
     char what[96];
     uint32_t backend = 0;
     const struct rival *rival = report_best_rival(e, index, &backend);
     plan_step_describe(step, e->graph, what, sizeof what);
     text_format(out, "  %4u ", index);
     report_put(out, step->backend == GRAPH_NONE ? "" : e->plan->backends[step->backend].name, 12);
-    text_format(out, " %9.1f %5.1f%%  ", cost / 1e3, total > 0 ? 100 * cost / total : 0.0);
-    report_put(out, what, 26);
+    text_format(out, " %9.1f %5.1f%%", cost / 1e3, total > 0 ? 100 * cost / total : 0.0);
+    report_put_roof(report_step_bound(e, index), cost, out);
+    text_string(out, "  ");
+    report_put(out, what, 21);
     text_string(out, " ");
     if (rival) {
         report_put(out, e->set->registry->entries[backend].name, 14);
@@ -80,13 +88,18 @@ static void put_steps(const struct explanation *e, struct text *out)
 {
     bool minus = false, given = false;
     double total = total_of(e);
-    text_string(out, "step   backend      cost [us]  share  operators                  runner-up"
+    text_string(out, "step   backend      cost [us]  share   roof  operators             runner-up"
                      "        by [us]  by [%]\n");
     for (uint32_t s = 0; s < e->plan->step_count; s++) {
         minus = put_step(e, s, total, out) || minus;
         given = given || is_given(e, s);
     }
-    text_string(out, "\nBy: what the whole costs more with these operators on the runner-up, all "
+    text_string(out,
+                e->roofline && e->roofline->known
+                    ? "\nRoof: the least time by the machine's peaks, as a part of the cost.\n"
+                    : "\nRoof: not known before `collage explain PLAN --roofline` has measured "
+                      "the machine's peaks.\n");
+    text_string(out, "By: what the whole costs more with these operators on the runner-up, all "
                      "else as it is.\n");
     if (given)
         text_string(out, "Given: the user says what it costs; it was not measured.\n");

@@ -4,6 +4,7 @@
  * and the measured candidates that share operators with it. Short names, one step a line:
  *   w, b, v, l, c: what, backend, variant, implementation, cost
  *   i: nodes [number, operator, name, shape]; n: how many more there are
+ *   u: the least time by the machine's peaks, if they are known; o, y: operations, bytes
  *   r: rivals [backend, what the whole costs more, proven, kernels]
  *   a: candidates [backend, variant, operators, node numbers, layouts, cost, the plan's price for
  *      the same nodes, why it failed]; m: how many more there are
@@ -140,6 +141,20 @@ static void put_nodes(const struct page *page, const struct plan_step *step)
                 step->node_count > MOST_NODES ? step->node_count - MOST_NODES : 0u);
 }
 
+static void put_roofline(const struct page *page, uint32_t step)
+{
+    const double bound = report_step_bound(page->explanation, step);
+    if (bound <= 0)
+        return;
+    const struct workload *work = &page->explanation->roofline->work[step];
+    text_string(page->out, ",\"u\":");
+    put_number(page->out, bound);
+    text_string(page->out, ",\"o\":");
+    put_number(page->out, work->flop);
+    text_string(page->out, ",\"y\":");
+    put_number(page->out, (double)(work->weight_bytes + work->activation_bytes));
+}
+
 static void put_rivals(const struct page *page, uint32_t step)
 {
     struct text *out = page->out;
@@ -274,6 +289,7 @@ static void put_step(const struct page *page, uint32_t index, const struct optio
     text_string(out, ",");
     put_nodes(page, step);
     if (page->explanation) {
+        put_roofline(page, index);
         put_rivals(page, index);
         put_options(page, index, options, at, prices);
         put_refusals(page, step);

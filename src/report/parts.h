@@ -25,6 +25,9 @@ void report_put_quoted(struct text *out, const char *string, size_t most);
  * come from hostile files and must not steer a terminal. */
 void report_put(struct text *out, const char *string, size_t width);
 
+/* " 45.1%": how near a time is to the least one; a dash where one of them is not known. */
+void report_put_roof(double bound_ns, double time_ns, struct text *out);
+
 /* The row of the plan among its results, NULL if it took part in no race. */
 const struct plan_result *report_chosen(const struct plan *plan);
 

@@ -32,6 +32,14 @@ void report_shape(const struct graph *graph, const struct plan *plan, const stru
     dims_print(tensor->dims, tensor->rank, text, size);
 }
 
+void report_put_roof(double bound_ns, double time_ns, struct text *out)
+{
+    if (bound_ns > 0 && time_ns > 0)
+        text_format(out, " %5.1f%%", 100 * bound_ns / time_ns);
+    else
+        text_format(out, " %6s", "-");
+}
+
 /* ---- by backend ---- */
 
 static void put_shares(const struct graph *graph, const struct plan *plan,

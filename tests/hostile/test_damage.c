@@ -7,6 +7,7 @@
 #include "unit/onnx/model_builder.h"
 
 #include "canon/canon.h"
+#include "graph/work.h"
 #include "reference/oracle.h"
 
 enum { FLIPPED_FILES = 10000, MOST_ELEMENTS = 1 << 16, MOST_WORK = 2000000 };

@@ -507,6 +507,48 @@ static void test_a_placement_is_kept(void **state)
                      COLLAGE_ERROR_ARGUMENT);
 }
 
+static bool keep_nothing(void *user, const char *bytes, size_t count)
+{
+    size_t *sum = user;
+    *sum += bytes ? count : 0;
+    return true;
+}
+
+static void test_a_session_has_its_roofline(void **state)
+{
+    struct fixture *fixture = *state;
+    collage_session *session;
+    collage_step_profile step = { .struct_size = sizeof step };
+    size_t told = 0;
+    check(fixture,
+          collage_session_create(fixture->context, fixture->model, fixture->plan, &session));
+    assert_int_equal(collage_session_step(session, 0, &step), COLLAGE_OK);
+    assert_true(step.flop > 0 && step.bytes > 0);
+    assert_true(step.bound_ns == 0); /* not known yet */
+    check(fixture, collage_session_find_peaks(fixture->context, session));
+    assert_int_equal(collage_session_step(session, 0, &step), COLLAGE_OK);
+    assert_true(step.bound_ns > 0);
+    /* A program that was built before has a smaller struct, whose end is not written to. */
+    step =
+        (collage_step_profile){ .struct_size = offsetof(collage_step_profile, flop), .flop = -1 };
+    assert_int_equal(collage_session_step(session, 0, &step), COLLAGE_OK);
+    assert_true(step.flop < 0);
+    step.struct_size = 8;
+    assert_int_equal(collage_session_step(session, 0, &step), COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_session_find_peaks(fixture->context, NULL), COLLAGE_ERROR_ARGUMENT);
+    collage_session_destroy(session);
+    for (int format = COLLAGE_FORMAT_TEXT; format <= COLLAGE_FORMAT_JSON; format++)
+        check(fixture, collage_roofline(fixture->context, fixture->model, fixture->plan,
+                                        (collage_format)format, keep_nothing, &told));
+    assert_true(told > 500);
+    assert_int_equal(collage_roofline(fixture->context, fixture->model, fixture->plan,
+                                      COLLAGE_FORMAT_SVG, keep_nothing, &told),
+                     COLLAGE_ERROR_ARGUMENT);
+    assert_int_equal(collage_roofline(fixture->context, fixture->model, NULL, COLLAGE_FORMAT_TEXT,
+                                      keep_nothing, &told),
+                     COLLAGE_ERROR_ARGUMENT);
+}
+
 static void test_profile_has_every_step(void **state)
 {
     struct fixture *fixture = *state;
@@ -547,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_bad_arguments_have_messages),
         cmocka_unit_test(test_older_options_are_taken),
         cmocka_unit_test(test_a_placement_is_kept),
+        cmocka_unit_test(test_a_session_has_its_roofline),
         cmocka_unit_test(test_profile_has_every_step),
     };
     return cmocka_run_group_tests(tests, make_fixture, drop_fixture);

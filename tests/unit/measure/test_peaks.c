@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "measure/peaks.h"
@@ -49,6 +50,9 @@ static void peaks_are_measured(void **state)
         assert_true(peaks.flop_per_ns > 0.1 && peaks.flop_per_ns < 1e5);
         for (int level = 0; level < PEAK_LEVELS; level++)
             assert_true(peaks.bytes_per_ns[level] > 0.01 && peaks.bytes_per_ns[level] < 1e5);
+        long told = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        if (told > 0) /* not more than there is, whoever else uses it */
+            assert_true(peaks.last_level_bytes > 0 && peaks.last_level_bytes <= (uint64_t)told);
     }
 }
 

@@ -45,6 +45,31 @@ static void golden_page(void **state)
     sample_teardown(&s);
 }
 
+static void the_data_tell_the_roofline(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct text text = { 0 };
+    struct roofline roofline;
+    static const struct peaks peaks = { .threads = 1,
+                                        .flop_per_ns = 0.1,
+                                        .bytes_per_ns = { 4, 2, 1 },
+                                        .level_2_bytes = 100000,
+                                        .last_level_bytes = 1000000 };
+    sample_setup(&s);
+    OK(plan_roofline(s.plan, s.graph, &peaks, NULL, s.graph->arena, &roofline, NULL));
+    s.explanation.roofline = &roofline;
+    OK(report_html(s.graph, s.plan, &s.explanation, &text, NULL));
+    json_t *data = data_of(&text);
+    const json_t *kernel = json_array_get(json_object_get(data, "steps"), 1);
+    assert_int_equal(json_integer_value(json_object_get(kernel, "o")), 108);
+    assert_int_equal(json_integer_value(json_object_get(kernel, "y")), 288);
+    assert_int_equal(json_integer_value(json_object_get(kernel, "u")), 1080);
+    json_decref(data);
+    text_free(&text);
+    sample_teardown(&s);
+}
+
 static void the_data_tell_the_alternatives(void **state)
 {
     (void)state;
@@ -57,6 +82,7 @@ static void the_data_tell_the_alternatives(void **state)
     assert_int_equal(json_array_size(steps), STEPS);
     assert_int_equal(json_integer_value(json_object_get(data, "first")), 2); /* inputs */
     const json_t *kernel = json_array_get(steps, 1);
+    assert_null(json_object_get(kernel, "u")); /* the machine's peaks are not known */
     assert_string_equal(json_string_value(json_object_get(kernel, "w")), "Relu+Add");
     assert_int_equal(json_array_size(json_object_get(kernel, "i")), 2);
     assert_int_equal(json_array_size(json_object_get(kernel, "r")), 1);
@@ -338,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_page),
+        cmocka_unit_test(the_data_tell_the_roofline),
         cmocka_unit_test(the_data_tell_the_alternatives),
         cmocka_unit_test(hostile_names),
         cmocka_unit_test(the_search_is_drawn),

@@ -71,12 +71,17 @@ static inline collage_status fake_view(const struct op_call *call, struct error 
     return COLLAGE_OK;
 }
 
+static inline double fake_count(const struct op_call *call)
+{
+    return (double)tensor_elements(call->inputs[0]);
+}
+
 static const struct op fake_ops[] = {
-    { "Relu", 1, 1, 1, 1, OP_ELEMENTWISE, fake_infer, fake_relu },
-    { "Add", 2, 2, 1, 1, OP_ELEMENTWISE, fake_infer, fake_add },
-    { "Split", 1, 1, 2, 2, 0, fake_infer, fake_split },
-    { "Reshape", 1, 1, 1, 1, OP_VIEW, fake_infer, fake_view },
-    { "Identity", 1, 1, 1, 1, OP_VIEW, fake_infer, fake_view },
+    { "Relu", 1, 1, 1, 1, OP_ELEMENTWISE, fake_infer, fake_relu, fake_count, 2 },
+    { "Add", 2, 2, 1, 1, OP_ELEMENTWISE, fake_infer, fake_add, fake_count, 1 },
+    { "Split", 1, 1, 2, 2, 0, fake_infer, fake_split, fake_count, 0 },
+    { "Reshape", 1, 1, 1, 1, OP_VIEW, fake_infer, fake_view, fake_count, 0 },
+    { "Identity", 1, 1, 1, 1, OP_VIEW, fake_infer, fake_view, fake_count, 0 },
 };
 enum { FAKE_RELU, FAKE_ADD, FAKE_SPLIT, FAKE_RESHAPE, FAKE_IDENTITY, FAKE_OPS };
 
