@@ -6,7 +6,7 @@
 
 #include "window.h"
 
-enum { CHANNELS_MIN = 16, MAP_MIN = 6, INPUTS_MAX = 32, MAP_SIX = 24, SUM_SIX = 128 };
+enum { CHANNELS_MIN = 16, MAP_MIN = 6, INPUTS_MAX = 32, MAP_SIX = 24, SUM_SIX = 128, READ = 12 };
 
 static bool refuse(collage_message *why, const char *text)
 {
@@ -89,10 +89,27 @@ static bool read_shape(struct winograd_shape *shape, const collage_value *x, con
            w->dims[1] * groups == x->dims[1] && w->dims[0] % groups == 0;
 }
 
+/* Can tiles of m save time where there are strides? What a pair of channels takes is about its
+ * products, and for each weight as much as READ products: it comes from memory. Tiles have more
+ * weights than the window has. */
+static bool saves(const struct winograd_shape *shape, int64_t m)
+{
+    const bool transposed = shape->kind == WINOGRAD_TRANSPOSED;
+    const int64_t points = transposed ? 2 * (m + 1) : 2 * m + 1, made = transposed ? 2 * m : m;
+    const double planes = (double)shape->batch * (double)shape->out_depth;
+    const double tiles = (double)((shape->out_height + made - 1) / made) *
+                         (double)((shape->out_width + made - 1) / made);
+    /* of a weight of the window, which a transposed convolution uses for one result in four */
+    const double uses = (double)shape->out_height * (double)shape->out_width / (transposed ? 4 : 1);
+    const double direct = (transposed ? 16 : 9) * (uses * planes + READ);
+    return (double)(points * points) * (tiles * planes + READ) <= direct;
+}
+
 static bool is_large_enough(const struct winograd_shape *shape)
 {
     return shape->in_channels >= CHANNELS_MIN && shape->out_channels >= CHANNELS_MIN &&
-           shape->out_height >= MAP_MIN && shape->out_width >= MAP_MIN;
+           shape->out_height >= MAP_MIN && shape->out_width >= MAP_MIN &&
+           (shape->kind == WINOGRAD_PLAIN || saves(shape, 4) || saves(shape, 2));
 }
 
 static bool read_convolution(struct winograd_shape *shape, struct epilogue *epilogue,
@@ -192,6 +209,11 @@ int64_t winograd_tile_size(const struct winograd_shape *shape, const struct epil
                            size_t index)
 {
     static const int64_t sizes[] = { 4, 2, 6 };
-    size_t count = shape->kind == WINOGRAD_PLAIN && takes_six(shape, epilogue) ? 3 : 2;
-    return index < count ? sizes[index] : 0;
+    if (shape->kind == WINOGRAD_PLAIN)
+        return index < (takes_six(shape, epilogue) ? 3 : 2) ? sizes[index] : 0;
+    for (size_t k = 0; k < 2; k++) {
+        if (saves(shape, sizes[k]) && index-- == 0)
+            return sizes[k];
+    }
+    return 0;
 }

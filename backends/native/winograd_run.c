@@ -62,7 +62,7 @@ void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t 
     const int64_t cache = l2_floats();
     blocking->planes = smaller(shape->out_depth, 4);
     int64_t planes = input_planes(shape, blocking->planes);
-    const int64_t values = shape->points * shape->points, elements = shape->side * shape->side;
+    const int64_t values = shape->points * shape->points;
     int64_t per_tile = values * planes * shape->in_blocks * lanes;
     /* Half of the cache for transformed tiles, but enough of them for each panel of weights. */
     int64_t wanted = larger(cache / 2 / per_tile, parts(28, blocking->planes));
@@ -81,14 +81,13 @@ void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t 
     blocking->tiles = parts(tiles, blocks);
     blocking->tile_stride = spread(blocking->tiles * shape->in_blocks * lanes);
     blocking->tile_floats = spread(planes * values * blocking->tile_stride);
-    int64_t results = elements * blocking->tiles * blocking->planes * lanes;
-    blocking->channels = larger(cache / 4 / results / shape->panel, 1) * shape->panel;
+    blocking->channels = shape->panel; /* weights are then read one after the other */
     if (schedule[WINOGRAD_CHANNELS] > 0)
         blocking->channels = schedule[WINOGRAD_CHANNELS];
     blocking->channels = smaller(blocking->channels, shape->out_blocks);
     blocking->result_stride =
         spread(blocking->tiles * blocking->planes * blocking->channels * lanes);
-    blocking->result_floats = spread(elements * blocking->result_stride);
+    blocking->result_floats = spread(shape->side * shape->side * blocking->result_stride);
 }
 
 void winograd_list_schedules(const struct winograd *winograd, int64_t lanes, int32_t threads,
@@ -110,8 +109,7 @@ void winograd_list_schedules(const struct winograd *winograd, int64_t lanes, int
             schedule_add_value(axis, made);
     }
     axis = schedule_add_axis(out, "channels", NULL);
-    for (int64_t wanted = larger(blocking->channels / 2, WINOGRAD_PANEL);
-         wanted <= 2 * blocking->channels; wanted *= 2) {
+    for (int64_t wanted = 2 * WINOGRAD_PANEL; wanted <= 8 * WINOGRAD_PANEL; wanted *= 2) {
         int64_t made = smaller(parts(wanted, WINOGRAD_PANEL) * WINOGRAD_PANEL, out_blocks);
         if (made != blocking->channels)
             schedule_add_value(axis, made);
