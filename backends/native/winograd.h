@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winograd.h: what the files of the Winograd family share: winograd.c describes and compiles,
- * winograd_weights.c transforms weights, winograd_run.c runs.
+ * winograd.h: what the files of the Winograd family share: winograd_read.c says what it takes,
+ * winograd.c describes and compiles, winograd_weights.c transforms weights, winograd_run.c runs.
  */
 #ifndef NATIVE_WINOGRAD_H
 #define NATIVE_WINOGRAD_H
@@ -17,7 +17,7 @@ struct winograd_blocking {
     int64_t channels; /* blocks of output channels between two output transforms */
     bool shared;      /* all threads work on one block, each on channels of its own */
     int64_t tile_floats, result_floats; /* of the scratch of a block: transformed tiles, results */
-    int64_t tile_stride, result_stride; /* from one element to the next */
+    int64_t tile_stride, result_stride; /* from one value or element to the next */
 };
 
 struct winograd {
@@ -30,7 +30,15 @@ struct winograd {
     const float *weights;
 };
 
-/* Floats of transformed weights: panel, element, tap, input channel, vector, lane. */
+/* What a sub-graph is, if it is one that the family takes; fills what does not depend on m. */
+bool winograd_read(struct winograd_shape *shape, struct epilogue *epilogue,
+                   const collage_subgraph *subgraph, const collage_target *target,
+                   collage_message *why);
+/* The index-th tile size (m); 0: there are no more. */
+int64_t winograd_tile_size(const struct winograd_shape *shape, const struct epilogue *epilogue,
+                           size_t index);
+
+/* Floats of transformed weights: panel, element, value, tap, input channel, vector, lane. */
 int64_t winograd_weight_floats(const struct winograd_shape *shape, int64_t lanes);
 
 struct winograd_pack {

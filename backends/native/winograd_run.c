@@ -33,7 +33,7 @@ static int64_t tile_count(const struct winograd_shape *shape)
 /* Input planes that a block of `planes` output planes reads. */
 static int64_t input_planes(const struct winograd_shape *shape, int64_t planes)
 {
-    return smaller(planes + shape->taps - 1, shape->depth);
+    return smaller((planes - 1) * shape->depth_stride + shape->taps, shape->depth);
 }
 
 /* ---- blocking ---- */
@@ -62,7 +62,8 @@ void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t 
     const int64_t cache = l2_floats();
     blocking->planes = smaller(shape->out_depth, 4);
     int64_t planes = input_planes(shape, blocking->planes);
-    int64_t per_tile = shape->elements * planes * shape->in_blocks * lanes;
+    const int64_t values = shape->points * shape->points;
+    int64_t per_tile = values * planes * shape->in_blocks * lanes;
     /* Half of the cache for transformed tiles, but enough of them for each panel of weights. */
     int64_t wanted = larger(cache / 2 / per_tile, parts(28, blocking->planes));
     wanted = smaller(larger(wanted / piece, 1) * piece, tiles);
@@ -79,15 +80,14 @@ void winograd_choose_blocking(struct winograd *winograd, int64_t lanes, int32_t 
         blocks = smaller(parts(blocks, threads) * threads, tiles);
     blocking->tiles = parts(tiles, blocks);
     blocking->tile_stride = spread(blocking->tiles * shape->in_blocks * lanes);
-    blocking->tile_floats = spread(planes * shape->elements * blocking->tile_stride);
-    int64_t results = shape->elements * blocking->tiles * blocking->planes * lanes;
-    blocking->channels = larger(cache / 4 / results / shape->panel, 1) * shape->panel;
+    blocking->tile_floats = spread(planes * values * blocking->tile_stride);
+    blocking->channels = shape->panel; /* weights are then read one after the other */
     if (schedule[WINOGRAD_CHANNELS] > 0)
         blocking->channels = schedule[WINOGRAD_CHANNELS];
     blocking->channels = smaller(blocking->channels, shape->out_blocks);
     blocking->result_stride =
         spread(blocking->tiles * blocking->planes * blocking->channels * lanes);
-    blocking->result_floats = spread(shape->elements * blocking->result_stride);
+    blocking->result_floats = spread(shape->side * shape->side * blocking->result_stride);
 }
 
 void winograd_list_schedules(const struct winograd *winograd, int64_t lanes, int32_t threads,
@@ -109,8 +109,7 @@ void winograd_list_schedules(const struct winograd *winograd, int64_t lanes, int
             schedule_add_value(axis, made);
     }
     axis = schedule_add_axis(out, "channels", NULL);
-    for (int64_t wanted = larger(blocking->channels / 2, WINOGRAD_PANEL);
-         wanted <= 2 * blocking->channels; wanted *= 2) {
+    for (int64_t wanted = 2 * WINOGRAD_PANEL; wanted <= 8 * WINOGRAD_PANEL; wanted *= 2) {
         int64_t made = smaller(parts(wanted, WINOGRAD_PANEL) * WINOGRAD_PANEL, out_blocks);
         if (made != blocking->channels)
             schedule_add_value(axis, made);
@@ -167,9 +166,10 @@ static struct block block_of(const struct job *job, int64_t index, int32_t threa
     block.count = winograd_piece(tiles, index % across + 1, across) - block.first;
     block.plane = index / across * blocking->planes;
     block.planes = smaller(blocking->planes, shape->out_depth - block.plane);
+    int64_t top = block.plane * shape->depth_stride - shape->pad_front;
     int64_t end =
-        smaller(block.plane + block.planes - 1 - shape->pad_front + shape->taps, shape->depth);
-    block.in_first = larger(block.plane - shape->pad_front, 0);
+        smaller(top + (block.planes - 1) * shape->depth_stride + shape->taps, shape->depth);
+    block.in_first = larger(top, 0);
     block.in_planes = larger(end - block.in_first, 0);
     int64_t shares = blocking->shared ? 1 : job->threads;
     block.tiles = job->scratch + (blocking->shared ? 0 : thread) * blocking->tile_floats;
@@ -185,47 +185,79 @@ static void transform_input(const struct job *job, const struct block *block, in
     const struct winograd *winograd = job->winograd;
     const struct winograd_shape *shape = &winograd->shape;
     const int64_t stride = winograd->blocking.tile_stride;
+    const int64_t plane_floats = shape->points * shape->points * stride;
     for (int64_t p = 0; p < block->in_planes; p++) {
         struct winograd_tiles tiles = { .first = block->first,
                                         .count = block->count,
                                         .plane = block->in_first + p,
                                         .group = block->group,
-                                        .element_stride = stride };
-        winograd->kernels->input(shape, job->from, block->tiles + p * shape->elements * stride,
-                                 &tiles, begin, end);
+                                        .stride = stride };
+        winograd->kernels->input(shape, job->from, block->tiles + p * plane_floats, &tiles, begin,
+                                 end);
+    }
+}
+
+/* What is added up for one element of an output plane, without the planes in the padding. */
+static void list_terms(const struct job *job, const struct block *block, const int64_t *values,
+                       int64_t count, int64_t plane, int64_t tap_floats,
+                       struct winograd_product *product)
+{
+    const struct winograd_shape *shape = &job->winograd->shape;
+    const int64_t stride = job->winograd->blocking.tile_stride;
+    const int64_t plane_floats = shape->points * shape->points * stride;
+    const int64_t top = plane * shape->depth_stride - shape->pad_front; /* the plane of tap 0 */
+    const int64_t begin = larger(0, -top), end = smaller(shape->taps, shape->depth - top);
+    product->term_count = 0;
+    for (int64_t v = 0; v < count; v++) {
+        for (int64_t tap = begin; tap < end; tap++) {
+            int64_t term = product->term_count++;
+            product->terms[term].tiles =
+                values[v] * stride + (top + tap - block->in_first) * plane_floats;
+            product->terms[term].weights = (v * shape->taps + tap) * tap_floats;
+        }
     }
 }
 
 /* The products of one element, one output plane and one panel, for all tiles. */
-static void multiply_panel(const struct job *job, const struct block *block, int64_t element,
-                           int64_t plane, int64_t channel, const float *weights, float *results)
+static void multiply_panel(const struct job *job, const struct block *block, const int64_t *values,
+                           int64_t count, int64_t plane, int64_t vectors, const float *weights,
+                           float *results)
 {
     const struct winograd *winograd = job->winograd;
     const struct winograd_shape *shape = &winograd->shape;
-    const struct winograd_blocking *blocking = &winograd->blocking;
-    const int64_t vectors = smaller(shape->out_blocks - channel, shape->panel);
-    const int64_t tap_floats = shape->in_channels * vectors * job->lanes;
-    const int64_t plane_floats = shape->elements * blocking->tile_stride;
-    int64_t top = plane - shape->pad_front; /* the input plane of tap 0 */
-    int64_t begin = larger(0, -top), end = smaller(shape->taps, shape->depth - top);
-    const float *tiles = block->tiles + element * blocking->tile_stride;
     struct winograd_product product = {
-        .weights = weights + (element * shape->taps + begin) * tap_floats,
-        .tile_tap_stride = plane_floats,
-        .weight_tap_stride = tap_floats,
-        .taps = larger(end - begin, 0),
+        .weights = weights,
         .channels = shape->in_channels,
         .result_stride = block->count * block->planes * job->lanes,
     };
-    if (product.taps > 0)
-        tiles += (top + begin - block->in_first) * plane_floats;
+    list_terms(job, block, values, count, plane, shape->in_channels * vectors * job->lanes,
+               &product);
     int64_t pieces = parts(block->count, winograd->kernels->piece_tiles);
     for (int64_t p = 0; p < pieces; p++) {
         int64_t first = winograd_piece(block->count, p, pieces);
-        int64_t count = winograd_piece(block->count, p + 1, pieces) - first;
-        product.tiles = tiles + first * shape->in_blocks * job->lanes;
+        int64_t tiles = winograd_piece(block->count, p + 1, pieces) - first;
+        product.tiles = block->tiles + first * shape->in_blocks * job->lanes;
         product.results = results + first * job->lanes;
-        winograd->kernels->multiply(count, vectors)(&product);
+        winograd->kernels->multiply(tiles, vectors)(&product);
+    }
+}
+
+/* The products of one element, for which `passed` values have been before. */
+static void multiply_element(const struct job *job, const struct block *block,
+                             const int64_t *values, int64_t count, int64_t passed, int64_t begin,
+                             int64_t end, float *results)
+{
+    const struct winograd_shape *shape = &job->winograd->shape;
+    const int64_t plane_floats = block->count * job->lanes;
+    const int64_t value_floats = shape->taps * shape->in_channels * job->lanes;
+    const int64_t block_floats = shape->points * shape->points * value_floats;
+    const float *weights = job->winograd->weights + block->group * shape->out_blocks * block_floats;
+    for (int64_t k = begin; k < end; k += shape->panel) {
+        const int64_t vectors = smaller(shape->out_blocks - k, shape->panel);
+        for (int64_t p = 0; p < block->planes; p++)
+            multiply_panel(job, block, values, count, block->plane + p, vectors,
+                           weights + k * block_floats + passed * value_floats * vectors,
+                           results + ((k - begin) * block->planes + p) * plane_floats);
     }
 }
 
@@ -238,15 +270,13 @@ static void make_channels(const struct job *job, const struct block *block, int6
     const int64_t stride = winograd->blocking.result_stride;
     const int64_t plane_floats = block->count * job->lanes;
     const int64_t vector_floats = plane_floats * block->planes;
-    const int64_t block_floats = shape->elements * shape->taps * shape->in_channels * job->lanes;
-    const float *weights = winograd->weights + block->group * shape->out_blocks * block_floats;
-    for (int64_t element = 0; element < shape->elements; element++) {
-        for (int64_t k = begin; k < end; k += shape->panel) {
-            for (int64_t p = 0; p < block->planes; p++)
-                multiply_panel(job, block, element, block->plane + p, k, weights + k * block_floats,
-                               block->results + element * stride + (k - begin) * vector_floats +
-                                   p * plane_floats);
-        }
+    int64_t passed = 0;
+    for (int64_t element = 0; element < shape->side * shape->side; element++) {
+        int64_t values[WINOGRAD_PHASES];
+        int64_t count = winograd_values(shape, element, values);
+        multiply_element(job, block, values, count, passed, begin, end,
+                         block->results + element * stride);
+        passed += count;
     }
     for (int64_t k = begin; k < end; k++) {
         for (int64_t p = 0; p < block->planes; p++) {
@@ -254,7 +284,7 @@ static void make_channels(const struct job *job, const struct block *block, int6
                                             .count = block->count,
                                             .plane = block->plane + p,
                                             .group = block->group,
-                                            .element_stride = stride };
+                                            .stride = stride };
             winograd->kernels->output(
                 shape, block->results + (k - begin) * vector_floats + p * plane_floats, job->to,
                 &tiles, k, &winograd->epilogue, job->inputs);

@@ -21,4 +21,7 @@ good '^  reference ' bench-ops conv_1x1 -b reference -q --precision strict
 if "$collage" backends | grep -q '^native .*available$'; then
     good 'winograd_f4' bench-ops winograd_square -b native -q -t1
     good 'native .* refused: .* not strict' bench-ops winograd_square -b native -q -t1 --precision strict
+    good 'winograd_s2_f4' bench-ops winograd_s2_square -b native -q -t1
+    good 'native .* refused: .* not strict' bench-ops winograd_s2_square -b native -q -t1 --precision strict
+    good 'winograd_t2_f4' bench-ops winograd_t2_square -b native -q -t1
 fi

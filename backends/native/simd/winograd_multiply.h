@@ -28,9 +28,9 @@ INLINE void multiply_piece(const struct winograd_product *product, int tiles, in
         for (int k = 0; k < vectors; k++)
             sums[t][k] = (vec){ 0 };
     }
-    for (int64_t tap = 0; tap < product->taps; tap++) {
-        const float *x = product->tiles + tap * product->tile_tap_stride;
-        const float *w = product->weights + tap * product->weight_tap_stride;
+    for (int64_t term = 0; term < product->term_count; term++) {
+        const float *x = product->tiles + product->terms[term].tiles;
+        const float *w = product->weights + product->terms[term].weights;
         for (int64_t left = product->channels; left > 0; left -= LANES) {
             int64_t lanes = left < LANES ? left : LANES;
             for (int64_t c = 0; c < lanes; c++) {
