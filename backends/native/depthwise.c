@@ -30,7 +30,7 @@ static bool variant(const collage_subgraph *subgraph, const collage_target *targ
 }
 
 /* [blocks][kernel_height][kernel_width][lanes] */
-static void pack(float *to, const float *from, const void *context)
+void depthwise_pack(float *to, const float *from, const void *context)
 {
     const struct window_plan *plan = context;
     int64_t taps = plan->window.kernel_height * plan->window.kernel_width;
@@ -41,7 +41,7 @@ static void pack(float *to, const float *from, const void *context)
     }
 }
 
-static const int32_t choices[] = { 8, 7, 0 };
+const int32_t depthwise_blocks[] = { 8, 7, 0 };
 
 enum { BLOCK };
 
@@ -56,10 +56,10 @@ static void space(const collage_subgraph *subgraph, const collage_target *target
     if (!read(&window, &epilogue, subgraph, target, NULL))
         return;
     struct schedule_axis *axis = schedule_add_axis(out, "block", NULL);
-    int64_t own = window_choose_block(window.width_out, choices);
-    for (size_t k = 0; choices[k] && depthwise_has_blocks(&window); k++) {
-        if (choices[k] != own)
-            schedule_add_value(axis, choices[k]);
+    int64_t own = window_choose_block(window.width_out, depthwise_blocks);
+    for (size_t k = 0; depthwise_blocks[k] && depthwise_has_blocks(&window); k++) {
+        if (depthwise_blocks[k] != own)
+            schedule_add_value(axis, depthwise_blocks[k]);
     }
 }
 
@@ -73,11 +73,12 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
     struct window_plan *plan = kernel->state;
     const struct window *window = &plan->window;
     plan->rows = ISA_PICK(kernel->isa, depthwise_kernels)->rows;
-    plan->block = kernel->schedule[BLOCK] > 0 ? kernel->schedule[BLOCK]
-                                              : window_choose_block(window->width_out, choices);
+    plan->block = kernel->schedule[BLOCK] > 0
+                      ? kernel->schedule[BLOCK]
+                      : window_choose_block(window->width_out, depthwise_blocks);
     plan->row_weights = window->kernel_width * plan->lanes;
     window_describe(kernel, "depthwise");
-    return window_finish(kernel, request, pack, "depthwise", message);
+    return window_finish(kernel, request, depthwise_pack, "depthwise", message);
 }
 
 extern const struct family depthwise_family;

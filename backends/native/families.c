@@ -13,13 +13,14 @@ extern const struct family rotary_family;
 extern const struct family moves_family;
 extern const struct family pooling_family;
 extern const struct family rows_family;
+extern const struct family separable_family;
 extern const struct family softmax_family;
 extern const struct family transposed_family;
 extern const struct family winograd_family;
 
-const struct family *const families[] = { &attention_family, &depthwise_family, &elementwise_family,
-                                          &first_family,     &grouped_family,   &lookup_family,
-                                          &moves_family,     &pooling_family,   &rotary_family,
-                                          &rows_family,      &softmax_family,   &transposed_family,
-                                          &winograd_family };
+const struct family *const families[] = {
+    &attention_family, &depthwise_family, &elementwise_family, &first_family,   &grouped_family,
+    &lookup_family,    &moves_family,     &pooling_family,     &rotary_family,  &rows_family,
+    &separable_family, &softmax_family,   &transposed_family,  &winograd_family
+};
 const size_t family_count = sizeof families / sizeof families[0];

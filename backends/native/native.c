@@ -23,6 +23,7 @@
 
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ACTIVATION "*4" },
+    { "separable convolution", "Relu*1 Conv " ACTIVATION "*2 Conv " ACTIVATION "*3" },
     { "transposed convolution", "ConvTranspose " ACTIVATION "*4" },
     { "elementwise", ELEMENTWISE " " ELEMENTWISE "*7" },
     { "attention",

@@ -253,14 +253,9 @@ static void split_epilogue(struct window_plan *plan)
         plan->rest.steps[plan->rest.count++] = epilogue->steps[k++];
 }
 
-collage_status window_compile(collage_kernel *kernel, const collage_compile_request *request,
-                              collage_message *message)
+collage_status window_plan_read(struct window_plan *plan, enum isa isa,
+                                const collage_subgraph *subgraph, collage_message *message)
 {
-    const collage_subgraph *subgraph = request->subgraph;
-    struct window_plan *plan = calloc(1, sizeof *plan);
-    if (!plan)
-        return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
-    kernel->state = plan;
     struct window *window = &plan->window;
     bool transposed = strcmp(subgraph->nodes[0]->op_type, "ConvTranspose") == 0;
     if (!(transposed ? window_read_transposed : window_read)(window, &plan->epilogue, subgraph,
@@ -271,23 +266,30 @@ collage_status window_compile(collage_kernel *kernel, const collage_compile_requ
     if (status != COLLAGE_OK)
         return status;
     split_epilogue(plan);
-    plan->lanes = isa_lanes(kernel->isa);
+    plan->lanes = isa_lanes(isa);
     plan->blocks_out = (window->channels_out + plan->lanes - 1) / plan->lanes;
     plan->unit_blocks = 1;
     plan->input = operand_of(subgraph, window->input).input;
     return COLLAGE_OK;
 }
 
-collage_status window_finish(collage_kernel *kernel, const collage_compile_request *request,
-                             weights_pack *pack, const char *form, collage_message *message)
+collage_status window_compile(collage_kernel *kernel, const collage_compile_request *request,
+                              collage_message *message)
 {
-    struct window_plan *plan = kernel->state;
+    struct window_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return fail(message, COLLAGE_ERROR_MEMORY, "out of memory");
+    kernel->state = plan;
+    return window_plan_read(plan, kernel->isa, request->subgraph, message);
+}
+
+collage_status window_plan_pack(struct window_plan *plan, collage_kernel *kernel,
+                                const collage_compile_request *request, weights_pack *pack,
+                                const char *form, collage_message *message)
+{
     const struct window *window = &plan->window;
     int64_t groups_of_blocks = (plan->blocks_out + plan->unit_blocks - 1) / plan->unit_blocks;
-    if (plan->units == 0)
-        plan->units = window->batch * groups_of_blocks * window->height_out;
     plan->unit_weights = plan->row_weights * window->kernel_height;
-    plan->scratch_floats = (plan->scratch_floats + 15) / 16 * 16;
     char name[96];
     snprintf(name, sizeof name, "%s %lld %lld %lldx%lldx%lldx%lld %lld", form,
              (long long)plan->lanes, (long long)plan->unit_blocks, (long long)window->channels_out,
@@ -301,10 +303,22 @@ collage_status window_finish(collage_kernel *kernel, const collage_compile_reque
         .context = plan,
         .shared = !(request->flags & COLLAGE_COMPILE_UNSHARED),
     };
-    kernel->weight_bytes = weights.count * sizeof(float);
-    kernel->scratch_bytes = (uint64_t)(plan->scratch_floats * kernel->threads) * sizeof(float);
+    kernel->weight_bytes += weights.count * sizeof(float);
     return weights_acquire(&kernel->backend->weights, &weights, &plan->packed, &plan->weights,
                            message);
+}
+
+collage_status window_finish(collage_kernel *kernel, const collage_compile_request *request,
+                             weights_pack *pack, const char *form, collage_message *message)
+{
+    struct window_plan *plan = kernel->state;
+    const struct window *window = &plan->window;
+    int64_t groups_of_blocks = (plan->blocks_out + plan->unit_blocks - 1) / plan->unit_blocks;
+    if (plan->units == 0)
+        plan->units = window->batch * groups_of_blocks * window->height_out;
+    plan->scratch_floats = (plan->scratch_floats + 15) / 16 * 16;
+    kernel->scratch_bytes = (uint64_t)(plan->scratch_floats * kernel->threads) * sizeof(float);
+    return window_plan_pack(plan, kernel, request, pack, form, message);
 }
 
 struct job {
@@ -330,13 +344,18 @@ void window_run(const collage_kernel *kernel, const void *const *inputs, void *c
     pool_run(&kernel->backend->pool, kernel->threads, body, &job);
 }
 
+void window_plan_free(struct window_plan *plan, collage_kernel *kernel)
+{
+    weights_release(&kernel->backend->weights, plan->packed);
+    epilogue_free(&plan->epilogue);
+}
+
 void window_destroy(collage_kernel *kernel)
 {
     struct window_plan *plan = kernel->state;
     if (!plan)
         return;
-    weights_release(&kernel->backend->weights, plan->packed);
-    epilogue_free(&plan->epilogue);
+    window_plan_free(plan, kernel);
     free(plan);
 }
 

@@ -84,6 +84,16 @@ collage_status window_compile(collage_kernel *kernel, const collage_compile_requ
 collage_status window_finish(collage_kernel *kernel, const collage_compile_request *request,
                              weights_pack *pack, const char *form, collage_message *message);
 
+/* The parts of these, for kernels of several convolutions: a zeroed plan is read, given the
+ * family's numbers, packed (which adds to kernel->weight_bytes), and freed in the end, read or not.
+ */
+collage_status window_plan_read(struct window_plan *plan, enum isa isa,
+                                const collage_subgraph *subgraph, collage_message *message);
+collage_status window_plan_pack(struct window_plan *plan, collage_kernel *kernel,
+                                const collage_compile_request *request, weights_pack *pack,
+                                const char *form, collage_message *message);
+void window_plan_free(struct window_plan *plan, collage_kernel *kernel);
+
 void window_run(const collage_kernel *kernel, const void *const *inputs, void *const *outputs,
                 void *scratch);
 void window_destroy(collage_kernel *kernel);

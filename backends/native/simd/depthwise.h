@@ -18,6 +18,12 @@ static inline bool depthwise_has_blocks(const struct window *window)
     return (k == 3 || k == 5 || k == 7) && window->stride_width <= 2;
 }
 
+/* Weights as depthwise_kernels wants them; context: the plan. */
+void depthwise_pack(float *to, const float *from, const void *context);
+
+/* How many pixels plan->block may be, descending. */
+extern const int32_t depthwise_blocks[];
+
 ISA_DECLARE(depthwise_kernels, depthwise_kernels);
 
 #endif

@@ -23,6 +23,20 @@ struct window_unit {
     int64_t first, end;   /* the rows of the window from `first` up to `end` lie inside */
 };
 
+/* Which rows of the window lie inside, for the unit's row. */
+static inline void window_clip_rows(const struct window *window, struct window_unit *unit)
+{
+    int64_t top = unit->y * window->stride_height - window->pad_top;
+    unit->first = top < 0 ? -top : 0;
+    if (unit->first > window->kernel_height)
+        unit->first = window->kernel_height;
+    unit->end = window->height_in - top;
+    if (unit->end > window->kernel_height)
+        unit->end = window->kernel_height;
+    if (unit->end < unit->first)
+        unit->end = unit->first;
+}
+
 static inline struct window_unit window_unit(const struct window_plan *plan, int64_t number)
 {
     const struct window *window = &plan->window;
@@ -31,15 +45,7 @@ static inline struct window_unit window_unit(const struct window_plan *plan, int
     number /= window->height_out;
     unit.group = number % groups;
     unit.image = number / groups;
-    int64_t top = unit.y * window->stride_height - window->pad_top;
-    unit.first = top < 0 ? -top : 0;
-    if (unit.first > window->kernel_height)
-        unit.first = window->kernel_height;
-    unit.end = window->height_in - top;
-    if (unit.end > window->kernel_height)
-        unit.end = window->kernel_height;
-    if (unit.end < unit.first)
-        unit.end = unit.first;
+    window_clip_rows(window, &unit);
     return unit;
 }
 
