@@ -97,8 +97,9 @@ static bool saves(const struct winograd_shape *shape, int64_t m)
     const bool transposed = shape->kind == WINOGRAD_TRANSPOSED;
     const int64_t points = transposed ? 2 * (m + 1) : 2 * m + 1, made = transposed ? 2 * m : m;
     const double planes = (double)shape->batch * (double)shape->out_depth;
-    const double tiles = (double)((shape->out_height + made - 1) / made) *
-                         (double)((shape->out_width + made - 1) / made);
+    const int64_t rows = (shape->out_height + made - 1) / made;
+    const int64_t columns = (shape->out_width + made - 1) / made;
+    const double tiles = (double)rows * (double)columns;
     /* of a weight of the window, which a transposed convolution uses for one result in four */
     const double uses = (double)shape->out_height * (double)shape->out_width / (transposed ? 4 : 1);
     const double direct = (transposed ? 16 : 9) * (uses * planes + READ);

@@ -109,8 +109,8 @@ void winograd_list_schedules(const struct winograd *winograd, int64_t lanes, int
             schedule_add_value(axis, made);
     }
     axis = schedule_add_axis(out, "channels", NULL);
-    for (int64_t wanted = 2 * WINOGRAD_PANEL; wanted <= 8 * WINOGRAD_PANEL; wanted *= 2) {
-        int64_t made = smaller(parts(wanted, WINOGRAD_PANEL) * WINOGRAD_PANEL, out_blocks);
+    for (int64_t wanted = 2; wanted <= 8; wanted *= 2) {
+        int64_t made = smaller(wanted * WINOGRAD_PANEL, out_blocks);
         if (made != blocking->channels)
             schedule_add_value(axis, made);
     }
