@@ -258,9 +258,15 @@ static bool takes_rows(const collage_subgraph *subgraph, collage_message *why)
 enum kind kind_of(const collage_subgraph *subgraph, const collage_target *target,
                   collage_message *why)
 {
-    bool rows = false;
+    bool rows = false, depthwise = false;
     if (!takes_frame(subgraph, target, why))
         return KIND_NONE;
+    if (is(subgraph->nodes[0], "Conv"))
+        return !tiles_take_convolution(subgraph, &depthwise, why) ? KIND_NONE
+               : depthwise                                        ? KIND_DEPTHWISE
+                                                                  : KIND_CONVOLUTION;
+    if (is(subgraph->nodes[0], "MatMul") || is(subgraph->nodes[0], "Gemm"))
+        return tiles_take_product(subgraph, why) ? KIND_PRODUCT : KIND_NONE;
     for (uint32_t n = 0; n < subgraph->node_count; n++)
         rows = rows || is_middle(subgraph->nodes[n]);
     if (rows)

@@ -2,7 +2,7 @@
 #include "helper.h"
 
 #include "../message.h"
-#include "tvm_program.h" /* made of the files *.py: static const char tvm_program[] */
+#include <tvm_program.h> /* made by CMake of the files *.py */
 
 #include <errno.h>
 #include <fcntl.h>

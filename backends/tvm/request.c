@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const kind_names[KIND_COUNT] = { "none", "elementwise", "rows" };
+static const char *const kind_names[KIND_COUNT] = { "none", "elementwise", "rows",
+                                                   "product", "convolution", "depthwise" };
 
 static void add_string(struct source *out, const char *text)
 {
@@ -101,13 +102,16 @@ static void add_node(struct source *out, const collage_node *node)
     source_add_text(out, "}}");
 }
 
-void request_write(struct source *out, const collage_compile_request *request, enum kind kind)
+void request_write(struct source *out, const collage_compile_request *request, enum kind kind,
+                   int rounds)
 {
     const collage_subgraph *subgraph = request->subgraph;
     source_add(out, "{\"kind\":\"%s\",\"variant\":", kind_names[kind]);
     add_string(out, request->variant->name);
     source_add(out, ",\"cpu\":\"%s\",\"threads\":%d",
                request->target->avx512 ? "x86-64-v4" : "x86-64-v3", (int)request->target->threads);
+    if (rounds > 0)
+        source_add(out, ",\"rounds\":%d", rounds);
     source_add_text(out, ",\"values\":[");
     for (uint32_t v = 0; v < subgraph->value_count; v++) {
         if (v)

@@ -44,7 +44,8 @@ def read_merged(graph, value, shape, groups, index):
     return graph.argument(value, dims or [1])(*(place or [0]))
 
 
-def make_elementwise(graph, threads):
+def make_elementwise(graph, request):
+    threads = request["threads"]
     out = graph.single_output()
     shape = graph.dims(out)
     groups = merged_axes(graph, shape)
@@ -101,7 +102,8 @@ def split_at_middle(graph, names):
     raise Refused("there is nothing to normalise")
 
 
-def make_rows(graph, threads):
+def make_rows(graph, request):
+    threads = request["threads"]
     before, node, behind = split_at_middle(graph, ("Softmax", "LayerNormalization", "RMSNormalization"))
     out = graph.single_output()
     shape = graph.dims(node["i"][0])

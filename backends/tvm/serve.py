@@ -10,15 +10,15 @@ import sys
 import tvm
 from tvm import te
 
-MAKERS = {"elementwise": make_elementwise, "rows": make_rows}
+MAKERS = {"elementwise": make_elementwise, "rows": make_rows, "product": make_product, "convolution": make_convolution,
+          "depthwise": make_depthwise}
 
 
 def target_of(request):
     return tvm.target.Target({"kind": "llvm", "mcpu": request["cpu"], "num-cores": request["threads"]})
 
 
-def scheduled(graph, results, schedule):
-    function = te.create_prim_func([tensor for _, tensor, _ in graph.arguments] + results)
+def scheduled(function, schedule):
     s = tvm.s_tir.Schedule(tvm.IRModule({"kernel": function.with_attr("global_symbol", "kernel")}))
     s.work_on("kernel")
     schedule(s)
@@ -34,9 +34,16 @@ def build(graph, kernel, target):
 
 def answer(request):
     graph = Graph(request)
-    results, schedule = MAKERS[request["kind"]](graph, request["threads"])
-    kernel = scheduled(graph, results, schedule)
-    return object_source(graph, results, build(graph, kernel, target_of(request)), request["kind"])
+    target = target_of(request)
+    results, schedule = MAKERS[request["kind"]](graph, request)
+    tensors = [tensor for _, tensor, _ in graph.arguments] + results
+    function = te.create_prim_func(tensors)
+    if request.get("rounds"):
+        shapes = [[int(d) for d in tensor.shape] for tensor in tensors]
+        kernel, name = searched(request, function, shapes, target), "MetaSchedule"
+    else:
+        kernel, name = scheduled(function, schedule), "fixed schedule"
+    return object_source(graph, results, build(graph, kernel, target), f"{request['kind']}, {name}")
 
 
 def one_line(problem):

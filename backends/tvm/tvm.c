@@ -10,11 +10,19 @@
  */
 #define KERNELS "1"
 
+#define TVM_ACTIVATION                                                                            \
+    "(Relu|LeakyRelu|Clip|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|Gelu|Add|Mul)"
+
+/* Rounds of a search; each goes on where the one before it ended. */
+enum { ROUNDS = 4 };
+
 static const collage_pattern patterns[] = {
     { "element-wise", TVM_ELEMENTWISE " " TVM_ELEMENTWISE "*7" },
     { "normalisation", "(LayerNormalization|RMSNormalization|Softmax) " TVM_ELEMENTWISE "*3" },
     { "sum and normalisation",
       "(Add|Mul|Div) (LayerNormalization|RMSNormalization|Softmax) " TVM_ELEMENTWISE "*2" },
+    { "convolution", "Conv " TVM_ACTIVATION "*4" },
+    { "product", "(MatMul|Gemm) " TVM_ACTIVATION "*4" },
 };
 
 /* Kernels run on libgomp's threads, as our own do. */
@@ -27,15 +35,48 @@ static bool supports(const collage_subgraph *subgraph, const collage_target *tar
     return kind_of(subgraph, target, why) != KIND_NONE;
 }
 
+/* Channels last: of the result, and of what has its shape or is convolved. */
+static void use_channels_last(const collage_subgraph *subgraph, collage_variant *out)
+{
+    for (uint32_t k = 0; k < subgraph->input_count; k++)
+        snprintf(out->inputs[k].tag, sizeof out->inputs[k].tag, "acdb");
+    snprintf(out->outputs[0].tag, sizeof out->outputs[0].tag, "acdb");
+}
+
 static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
                     collage_variant *out)
 {
-    if (index > 0 || kind_of(subgraph, target, NULL) == KIND_NONE)
+    enum kind kind = index == 0 ? kind_of(subgraph, target, NULL) : KIND_NONE;
+    if (kind == KIND_NONE)
         return false;
-    snprintf(out->name, sizeof out->name, "fixed");
+    bool last = kind == KIND_CONVOLUTION || kind == KIND_DEPTHWISE;
+    snprintf(out->name, sizeof out->name, "%s", last ? "nhwc" : "plain");
+    if (last)
+        use_channels_last(subgraph, out);
     if (out->struct_size > offsetof(collage_variant, flags))
         out->flags = COLLAGE_VARIANT_CODE;
     return true;
+}
+
+static bool schedule(const collage_subgraph *subgraph, const collage_target *target,
+                     const collage_variant *variant, size_t index, collage_schedule *out)
+{
+    (void)variant;
+    if (index >= ROUNDS || kind_of(subgraph, target, NULL) == KIND_NONE)
+        return false;
+    snprintf(out->text, sizeof out->text, "rounds=%d", (int)index + 1);
+    return true;
+}
+
+int rounds_of(const char *schedule)
+{
+    char text[COLLAGE_SCHEDULE_BYTES];
+    for (int k = 1; schedule && k <= ROUNDS; k++) {
+        snprintf(text, sizeof text, "rounds=%d", k);
+        if (strcmp(text, schedule) == 0)
+            return k;
+    }
+    return schedule ? -1 : 0;
 }
 
 static void close_backend(collage_backend *backend)
@@ -125,9 +166,15 @@ static collage_status make(struct tvm *tvm, collage_kernel *kernel,
     enum kind kind = kind_of(request->subgraph, request->target, message);
     if (kind == KIND_NONE)
         return COLLAGE_ERROR_UNSUPPORTED;
+    int rounds = request->struct_size > offsetof(collage_compile_request, schedule)
+                     ? rounds_of(request->schedule)
+                     : 0;
+    if (rounds < 0)
+        return fail(message, COLLAGE_ERROR_UNSUPPORTED, "this kernel has no schedule '%s'",
+                    request->schedule);
     if (host->struct_size <= offsetof(collage_host, make_named_code) || !host->make_named_code)
         return fail(message, COLLAGE_ERROR_UNSUPPORTED, "this host has no code made under a name");
-    request_write(&text, request, kind);
+    request_write(&text, request, kind, rounds);
     collage_status status = find_object(tvm, &text, &bytes, &count, message);
     source_free(&text);
     if (status != COLLAGE_OK)
@@ -205,6 +252,7 @@ static const collage_backend_api api = {
     .kernel_info = kernel_info,
     .run = run,
     .kernel_destroy = destroy,
+    .schedule = schedule,
 };
 
 COLLAGE_BACKEND_EXPORT const collage_backend_api *collage_backend_entry(uint32_t host_major);

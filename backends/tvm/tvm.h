@@ -22,11 +22,27 @@ struct tvm {
 };
 
 /* What a sub-graph is to the helper, which has a way to make a kernel for each. */
-enum kind { KIND_NONE, KIND_ELEMENTWISE, KIND_ROWS, KIND_COUNT };
+enum kind {
+    KIND_NONE,
+    KIND_ELEMENTWISE,
+    KIND_ROWS,
+    KIND_PRODUCT,     /* rows times constant weights */
+    KIND_CONVOLUTION, /* channels come last in this one and the next */
+    KIND_DEPTHWISE,
+    KIND_COUNT
+};
 
 /* KIND_NONE: there is no kernel for it; `why` (may be NULL) says why not. */
 enum kind kind_of(const collage_subgraph *subgraph, const collage_target *target,
                   collage_message *why);
+
+/* Parts of kind_of, for a frame that was looked at. */
+bool tiles_take_product(const collage_subgraph *subgraph, collage_message *why);
+bool tiles_take_convolution(const collage_subgraph *subgraph, bool *depthwise,
+                            collage_message *why);
+
+/* The rounds that a schedule names; NULL: 0. -1: it is none of ours. */
+int rounds_of(const char *schedule);
 
 /* The element-wise operators, as the words of a pattern: "(Add|Sub|...)". */
 #define TVM_ELEMENTWISE                                                                            \
@@ -34,6 +50,7 @@ enum kind kind_of(const collage_subgraph *subgraph, const collage_target *target
     "Erf|Exp|Sqrt|Abs|Neg|Reciprocal|Pow)"
 
 /* The request for the helper, one line of JSON: all that its answer depends on. */
-void request_write(struct source *out, const collage_compile_request *request, enum kind kind);
+void request_write(struct source *out, const collage_compile_request *request, enum kind kind,
+                   int rounds);
 
 #endif
