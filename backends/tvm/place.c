@@ -44,6 +44,18 @@ static bool look_beside_python(const char *python, char *version, size_t size)
     return there;
 }
 
+enum { OLDEST_MINOR = 27 };
+
+static collage_status check_version(const struct place *place, collage_message *message)
+{
+    int major = 0, minor = 0;
+    if (sscanf(place->version, "%d.%d", &major, &minor) == 2 &&
+        (major > 0 || minor >= OLDEST_MINOR))
+        return COLLAGE_OK;
+    return fail(message, COLLAGE_ERROR_BACKEND, "TVM %s is too old: 0.%d is needed", place->version,
+                OLDEST_MINOR);
+}
+
 collage_status place_find(struct place *place, collage_message *message)
 {
     char path[PATH_MAX];
@@ -54,7 +66,7 @@ collage_status place_find(struct place *place, collage_message *message)
     if (python && strlen(python) < sizeof place->python && access(python, X_OK) == 0 &&
         look_beside_python(python, place->version, sizeof place->version)) {
         snprintf(place->python, sizeof place->python, "%s", python);
-        return COLLAGE_OK;
+        return check_version(place, message);
     }
     if (wanted)
         return fail(message, COLLAGE_ERROR_BACKEND,
@@ -62,7 +74,7 @@ collage_status place_find(struct place *place, collage_message *message)
                     set, variable);
     if (library_path_beside(&beside, path) &&
         read_version(path, place->version, sizeof place->version))
-        return COLLAGE_OK;
+        return check_version(place, message);
     return fail(message, COLLAGE_ERROR_BACKEND,
                 "TVM is not there: tools/setup.sh --tvm installs it, or set %s to a Python that "
                 "has it",

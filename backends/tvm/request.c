@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const kind_names[KIND_COUNT] = { "none", "elementwise", "rows",
-                                                   "product", "convolution", "depthwise" };
+static const char *const kind_names[KIND_COUNT] = { "none",    "elementwise", "rows",
+                                                    "product", "convolution", "depthwise" };
 
 static void add_string(struct source *out, const char *text)
 {

@@ -67,7 +67,9 @@ def make_elementwise(graph, request):
         loops = s.get_loops(s.get_sblock("out"))
         if len(loops) > 2:
             loops = [s.fuse(*loops[:-1]), loops[-1]]
-        if threads > 1 and math.prod(dims) >= PARALLEL_ELEMENTS and int(s.get(loops[0]).extent) > 1:
+        if dims[-1] % 16 == 0:
+            s.vectorize(s.split(loops[-1], [None, 16])[1])
+        if threads > 1 and math.prod(dims) >= PARALLEL_ELEMENTS and dims[0] > 1:
             s.parallel(loops[0])
     return [result], schedule
 

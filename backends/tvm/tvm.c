@@ -10,8 +10,7 @@
  */
 #define KERNELS "1"
 
-#define TVM_ACTIVATION                                                                            \
-    "(Relu|LeakyRelu|Clip|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|Gelu|Add|Mul)"
+#define TVM_ACTIVATION "(Relu|LeakyRelu|Clip|Sigmoid|Tanh|Swish|HardSwish|HardSigmoid|Gelu|Add|Mul)"
 
 /* Rounds of a search; each goes on where the one before it ended. */
 enum { ROUNDS = 4 };
