@@ -31,6 +31,10 @@ if(NOT COLLAGE_BUNDLE)
     file(GLOB COLLAGE_MKL_LIBRARY ${COLLAGE_VENV}/lib/libmkl_rt.so.*)
 endif()
 
+# TVM is run by Python, not linked.
+set(COLLAGE_TVM_VENV ${COLLAGE_VENV} CACHE PATH "Python environment that has TVM")
+file(GLOB COLLAGE_TVM_LIBRARY ${COLLAGE_TVM_VENV}/lib/python3*/site-packages/tvm/_version.py)
+
 # XNNPACK: the interface of its operators until 2023, which has no xnn_reshape functions.
 find_path(COLLAGE_XNNPACK_INCLUDE xnnpack.h)
 find_path(COLLAGE_PTHREADPOOL_INCLUDE pthreadpool.h)

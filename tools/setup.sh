@@ -4,6 +4,7 @@
 #   tools/setup.sh           to build and run
 #   tools/setup.sh --check   also what `make check` needs: clang, the linters, cmocka, a browser for the page
 #   tools/setup.sh --blas    also BLIS and MKL (230 MB to download), beside OpenBLAS
+#   tools/setup.sh --tvm     also TVM, which compiles and tunes kernels
 # Touches Debian's packages, .venv in this checkout, and pip's cache in the user's cache folder.
 set -eu
 cd "$(dirname "$0")/.."
@@ -19,6 +20,7 @@ packages="build-essential cmake ninja-build pkg-config
 check_packages="clang clang-format clang-tidy libcmocka-dev chromium"
 
 blas=no
+tvm=no
 case "${1-}" in
 "") ;;
 --check) packages="$packages $check_packages" ;;
@@ -26,8 +28,9 @@ case "${1-}" in
     packages="$packages libblis4-openmp"
     blas=yes
     ;;
+--tvm) tvm=yes ;;
 *)
-    echo "tools/setup.sh: there is no option '$1'; only --check and --blas" >&2
+    echo "tools/setup.sh: there is no option '$1'; only --check, --blas and --tvm" >&2
     exit 2
     ;;
 esac
@@ -87,6 +90,14 @@ install_mkl() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps mkl==2026.2.1
 }
 
+# Newer versions of its part apache-tvm-ffi crash in tuning (0.1.15.post2).
+install_tvm() {
+    echo "Set-up: will install TVM into .venv"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input \
+        apache-tvm==0.27.0.post1 apache-tvm-ffi==0.1.14.post0 numpy
+}
+
 install_packages
 install_wheels
 [ "$blas" = no ] || install_mkl
+[ "$tvm" = no ] || install_tvm

@@ -23,10 +23,11 @@ static collage_status write_all(int file, const char *bytes, size_t count, colla
 
 /* From memory, not from the file: what the host has checked is what runs. The linker knows
  * libraries by their paths, and the descriptor is this one's as long as it is open. */
-static collage_status open_library(const void *bytes, size_t count, struct code *out,
-                                   void **function, collage_message *message)
+collage_status code_open(const void *bytes, size_t count, struct code *out, void **function,
+                         collage_message *message)
 {
     char path[64];
+    *function = NULL;
     struct code code = { .file = memfd_create("collage_kernel", MFD_CLOEXEC) };
     if (code.file < 0)
         return fail(message, COLLAGE_ERROR_MEMORY, "generated code cannot be put in memory: %s",
@@ -68,7 +69,7 @@ collage_status code_load(const collage_backend *backend, const struct source *so
         host->make_code(host->context, source->text, options, &bytes, &count, message);
     if (status != COLLAGE_OK)
         return status;
-    status = open_library(bytes, count, out, function, message);
+    status = code_open(bytes, count, out, function, message);
     host->release(host->context, bytes);
     return status;
 }

@@ -16,6 +16,9 @@ struct code {
 collage_status code_load(const collage_backend *backend, const struct source *source,
                          const char *const *options, struct code *out, void **function,
                          collage_message *message);
+/* The same of an object that is there already; the bytes are copied. */
+collage_status code_open(const void *bytes, size_t count, struct code *out, void **function,
+                         collage_message *message);
 /* A zeroed one, too. */
 void code_unload(struct code *code);
 

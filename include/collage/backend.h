@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #define COLLAGE_ABI_MAJOR 2u
-#define COLLAGE_ABI_MINOR 3u
+#define COLLAGE_ABI_MINOR 4u
 
 /* One line that says what is wrong, written by whoever returns a failure. */
 typedef struct collage_message {
@@ -204,7 +204,8 @@ enum {
      * (gamma_k times the sum of |a| |b|, k the length of the sum): Winograd's, for one. Such are
      * not offered with strict precision. Another order of the sum is within. */
     COLLAGE_VARIANT_INDIRECT = 1u << 0,
-    COLLAGE_VARIANT_CODE = 1u << 1 /* compiling it asks the host for code (make_code) */
+    COLLAGE_VARIANT_CODE = 1u << 1 /* compiling it asks the host for code (make_code,
+                                           make_named_code) */
 };
 
 /* One way to run a sub-graph: an algorithm and the layouts at its border. The host points `inputs`
@@ -292,6 +293,14 @@ typedef struct collage_host {
      * should: refuse the variant with this message. *bytes is freed with `release`. */
     collage_status (*make_code)(void *context, const char *source, const char *const *options,
                                 void **bytes, size_t *count, collage_message *message);
+    /* Since ABI 2.4. The same for a source that does not follow from the compile request alone,
+     * such as one that the library's own compiler makes: what is made of it is kept, and travels
+     * with plans, under a name that does: any text. source NULL: what there is under the name;
+     * COLLAGE_OK with *bytes NULL: nothing yet, make the source and ask again. When a plan runs
+     * that is never the answer. */
+    collage_status (*make_named_code)(void *context, const char *name, const char *source,
+                                      const char *const *options, void **bytes, size_t *count,
+                                      collage_message *message);
 } collage_host;
 
 /* ---- devices (all optional; a backend without them runs on the host) ---- */

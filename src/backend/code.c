@@ -39,13 +39,22 @@ void code_begin(struct code_service *service)
     service->lacked = false;
 }
 
-static bool make_key(const char *source, const char *const *options, char key[CODE_KEY + 1])
+/* What is to be had: under which key, and of what it is made. */
+struct wish {
+    char key[CODE_KEY + 1];
+    const char *source; /* NULL: it is not made now */
+    const char *const *options;
+};
+
+/* No option is a line "named": names and sources have different keys. */
+static bool make_key(const char *name, const char *source, const char *const *options,
+                     char key[CODE_KEY + 1])
 {
     struct text text = { 0 };
     char hash[SHA256_TEXT];
-    for (size_t k = 0; options && options[k]; k++)
+    for (size_t k = 0; !name && options && options[k]; k++)
         text_format(&text, "%s\n", options[k]);
-    text_format(&text, "\n%s", source);
+    text_format(&text, "%s\n%s", name ? "named\n" : "", name ? name : source);
     if (!text.failed)
         sha256_print(text.bytes, text.count, hash);
     const bool made = !text.failed;
@@ -172,9 +181,8 @@ static collage_status take_kept(const struct code_service *service, const char *
 
 /* ---- made ---- */
 
-static collage_status make(struct code_service *service, const char *key, const char *source,
-                           const char *const *options, void **bytes, size_t *count,
-                           struct error *error)
+static collage_status make(struct code_service *service, const struct wish *wish, void **bytes,
+                           size_t *count, struct error *error)
 {
     char hash[SHA256_TEXT], path[COMPILER_PATH];
     if (!service->compiler_known)
@@ -182,15 +190,15 @@ static collage_status make(struct code_service *service, const char *key, const 
     service->compiler_known = true;
     if (service->failure.status != COLLAGE_OK)
         return error_set(error, service->failure.status, "%s", service->failure.text);
-    collage_status status =
-        compiler_run(&service->compiler, service->folder, source, options, bytes, count, error);
+    collage_status status = compiler_run(&service->compiler, service->folder, wish->source,
+                                         wish->options, bytes, count, error);
     if (status == COLLAGE_ERROR_UNSUPPORTED)
         error_set(&service->failure, status, "%s", error->text);
     if (status != COLLAGE_OK)
         return status;
     sha256_print(*bytes, *count, hash);
     int written =
-        snprintf(path, sizeof path, "%s/%s-%.*s.so", service->folder, key, CODE_HASH, hash);
+        snprintf(path, sizeof path, "%s/%s-%.*s.so", service->folder, wish->key, CODE_HASH, hash);
     status = written > 0 && (size_t)written < sizeof path
                  ? file_write_private(path, *bytes, *count, error)
                  : error_set(error, COLLAGE_ERROR_IO, "the path '%s' is too long", service->folder);
@@ -201,37 +209,54 @@ static collage_status make(struct code_service *service, const char *key, const 
     return status;
 }
 
-static collage_status find_or_make(struct code_service *service, const char *key,
-                                   const char *source, const char *const *options, void **bytes,
-                                   size_t *count, struct error *error)
+static collage_status find_or_make(struct code_service *service, const struct wish *wish,
+                                   void **bytes, size_t *count, struct error *error)
 {
     if (service->only_objects)
-        return take_given(service, key, bytes, count, error);
+        return take_given(service, wish->key, bytes, count, error);
     if (!service->folder)
         return error_set(error, COLLAGE_ERROR_UNSUPPORTED, "no code is made here");
-    collage_status status = take_kept(service, key, bytes, count, error);
-    if (status == COLLAGE_OK && !*bytes)
-        status = make(service, key, source, options, bytes, count, error);
+    collage_status status = take_kept(service, wish->key, bytes, count, error);
+    if (status == COLLAGE_OK && !*bytes && wish->source)
+        status = make(service, wish, bytes, count, error);
     return status;
 }
 
-collage_status code_get(struct code_service *service, const char *source,
-                        const char *const *options, void **bytes, size_t *count,
-                        struct error *error)
+static collage_status get(struct code_service *service, const struct wish *wish, void **bytes,
+                          size_t *count, struct error *error)
 {
-    char key[CODE_KEY + 1];
     struct error own = { 0 };
     *bytes = NULL;
     *count = 0;
-    if (!make_key(source, options, key))
-        return error_memory(error);
-    collage_status status = find_or_make(service, key, source, options, bytes, count, &own);
-    if (status == COLLAGE_OK)
-        status = note_use(service, key, *bytes, *count, &own);
+    collage_status status = find_or_make(service, wish, bytes, count, &own);
+    if (status == COLLAGE_OK && *bytes)
+        status = note_use(service, wish->key, *bytes, *count, &own);
     if (status == COLLAGE_OK)
         return COLLAGE_OK;
     service->lacked = true;
     memory_free(*bytes);
     *bytes = NULL;
     return error_set(error, status, "%s", own.text);
+}
+
+collage_status code_get(struct code_service *service, const char *source,
+                        const char *const *options, void **bytes, size_t *count,
+                        struct error *error)
+{
+    struct wish wish = { .source = source, .options = options };
+    *bytes = NULL;
+    if (!make_key(NULL, source, options, wish.key))
+        return error_memory(error);
+    return get(service, &wish, bytes, count, error);
+}
+
+collage_status code_get_named(struct code_service *service, const char *name, const char *source,
+                              const char *const *options, void **bytes, size_t *count,
+                              struct error *error)
+{
+    struct wish wish = { .source = source, .options = options };
+    *bytes = NULL;
+    if (!make_key(name, NULL, NULL, wish.key))
+        return error_memory(error);
+    return get(service, &wish, bytes, count, error);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code.h: what stands behind collage_host.make_code. A source, with its options, has a key; the
- * code of a key comes from the plan that is being loaded, or, while optimising, from a folder in
- * the cache, or from the system's compiler. A file is called KEY-HASH.so, HASH being the beginning
- * of its own SHA-256: it is found by the first, and what was damaged is found by the second.
+ * code.h: what stands behind collage_host.make_code. A source, with its options, has a key, or a
+ * name in its place (make_named_code); the code of a key comes from the plan that is being loaded,
+ * or, while optimising, from a folder in the cache, or from the system's compiler. A file is called
+ * KEY-HASH.so, HASH being the beginning of its own SHA-256: it is found by the first, and what was
+ * damaged is found by the second.
  */
 #ifndef COLLAGE_BACKEND_CODE_H
 #define COLLAGE_BACKEND_CODE_H
@@ -51,5 +52,11 @@ void code_begin(struct code_service *service);
 collage_status code_get(struct code_service *service, const char *source,
                         const char *const *options, void **bytes, size_t *count,
                         struct error *error);
+
+/* The same under a name instead of the source. source NULL: only what there is, and *bytes is NULL
+ * if it is still to be made. */
+collage_status code_get_named(struct code_service *service, const char *name, const char *source,
+                              const char *const *options, void **bytes, size_t *count,
+                              struct error *error);
 
 #endif

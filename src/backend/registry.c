@@ -53,6 +53,17 @@ static collage_status host_make_code(void *context, const char *source, const ch
     return status == COLLAGE_OK ? status : message_set(message, status, "%s", error.text);
 }
 
+static collage_status host_make_named_code(void *context, const char *name, const char *source,
+                                           const char *const *options, void **bytes, size_t *count,
+                                           collage_message *message)
+{
+    struct host_context *host = context;
+    struct error error = { 0 };
+    collage_status status =
+        code_get_named(&host->code, name, source, options, bytes, count, &error);
+    return status == COLLAGE_OK ? status : message_set(message, status, "%s", error.text);
+}
+
 static bool make_host(struct registry *registry, collage_log_fn log, void *user)
 {
     struct host_context *context = arena_alloc(registry->arena, sizeof *context);
@@ -65,7 +76,8 @@ static bool make_host(struct registry *registry, collage_log_fn log, void *user)
                                      .log = host_log,
                                      .export_onnx = host_export_onnx,
                                      .release = host_release,
-                                     .make_code = host_make_code };
+                                     .make_code = host_make_code,
+                                     .make_named_code = host_make_named_code };
     return true;
 }
 

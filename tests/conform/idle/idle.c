@@ -3,8 +3,9 @@
  * idle.c: after a kernel no thread of its library goes on spinning: the CPU time of the process
  * stands still. Every variant of a convolution and of a matrix product that the backend offers.
  *
- *     idle PLUGIN-DIRECTORY BACKEND
+ *     idle PLUGIN-DIRECTORY BACKEND [FOLDER FOR CODE]
  */
+#include "backend/code.h"
 #include "backend/registry.h"
 #include "base/memory.h"
 #include "cases/case_graph.h"
@@ -179,11 +180,14 @@ static bool open_backend(struct suite *suite, const char *plugins, const char *n
 int main(int argc, char **argv)
 {
     static struct suite suite;
-    if (argc != 3) {
-        printf("usage: idle PLUGIN-DIRECTORY BACKEND\n");
+    if (argc != 3 && argc != 4) {
+        printf("usage: idle PLUGIN-DIRECTORY BACKEND [FOLDER FOR CODE]\n");
         return 2;
     }
     bool fine = open_backend(&suite, argv[1], argv[2]);
+    if (fine && argc == 4 &&
+        code_set_folder(suite.registry->code, argv[3], &suite.error) != COLLAGE_OK)
+        fine = complain(&suite, argv[3], suite.error.text);
     for (size_t k = 0; fine && k < sizeof cases / sizeof cases[0]; k++)
         fine = run_case(&suite, &cases[k]);
     if (fine) {

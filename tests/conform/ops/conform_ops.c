@@ -60,7 +60,7 @@ static const struct reorder_case {
 
 struct options {
     const char *plugins, *backend, *single, *code;
-    bool avx2, generic, verbose;
+    bool avx2, generic, verbose, no_schedules;
 };
 
 struct suite {
@@ -168,7 +168,7 @@ static void run_variants(struct suite *suite, const struct part *part, uint32_t 
         collage_schedule schedule = { .struct_size = sizeof schedule };
         trial.schedule = schedule.text;
         for (size_t s = 0;
-             s < MAX_SCHEDULES && entry->api->schedule &&
+             s < MAX_SCHEDULES && entry->api->schedule && !suite->options.no_schedules &&
              entry->api->schedule(part->subgraph, &suite->target, &variant, s, &schedule);
              s++)
             conform_run(&trial, counts);
@@ -356,6 +356,8 @@ static bool read_options(int argc, char **argv, struct options *options)
             options->avx2 = true;
         else if (strcmp(argv[k], "--generic") == 0)
             options->avx2 = options->generic = true;
+        else if (strcmp(argv[k], "--no-schedules") == 0)
+            options->no_schedules = true;
         else if (strcmp(argv[k], "--verbose") == 0)
             options->verbose = true;
         else if (strcmp(argv[k], "--backend") == 0 && k + 1 < argc)
@@ -376,9 +378,9 @@ int main(int argc, char **argv)
 {
     static struct suite suite;
     if (!read_options(argc, argv, &suite.options)) {
-        printf(
-            "usage: conform_ops PLUGIN-DIRECTORY [--avx2|--generic] [--verbose] [--backend NAME] "
-            "[--case NAME] [--code FOLDER]\n");
+        printf("usage: conform_ops PLUGIN-DIRECTORY [--avx2|--generic] [--verbose] "
+               "[--no-schedules] [--backend NAME] "
+               "[--case NAME] [--code FOLDER]\n");
         return 2;
     }
     if (suite.options.avx2)

@@ -267,12 +267,49 @@ static void test_objects_only(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)
 
+/* Under a name: nothing yet, then made, then found whatever the source; a plan's only. */
+static void test_named(void **state)
+{
+    (void)state;
+    struct code_service service = make_service();
+    struct error error = { 0 };
+    void *bytes = NULL;
+    size_t count = 0;
+    assert_int_equal(code_get_named(&service, "one", NULL, NULL, &bytes, &count, &error),
+                     COLLAGE_OK);
+    assert_null(bytes);
+    assert_int_equal(service.use_count, 0);
+    assert_false(service.lacked);
+    assert_int_equal(code_get_named(&service, "one", source, none, &bytes, &count, &error),
+                     COLLAGE_OK);
+    assert_memory_equal(bytes, "\177ELF", 4);
+    memory_free(bytes);
+    assert_int_equal(service.use_count, 1);
+    assert_int_equal(code_get_named(&service, "one", "nonsense", none, &bytes, &count, &error),
+                     COLLAGE_OK);
+    memory_free(bytes);
+    assert_int_equal(service.use_count, 1);
+    assert_int_equal(code_get_named(&service, "two", NULL, NULL, &bytes, &count, &error),
+                     COLLAGE_OK);
+    assert_null(bytes);
+    service.only_objects = true;
+    assert_int_equal(code_get_named(&service, "one", NULL, NULL, &bytes, &count, &error),
+                     COLLAGE_ERROR_MISMATCH);
+    assert_null(bytes);
+    code_free(&service);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_made_and_kept), TEST(test_damaged),         TEST(test_folder_of_others),
-        TEST(test_no_compiler),   TEST(test_broken_compiler), TEST(test_hanging_compiler),
+        TEST(test_made_and_kept),
+        TEST(test_damaged),
+        TEST(test_folder_of_others),
+        TEST(test_no_compiler),
+        TEST(test_broken_compiler),
+        TEST(test_hanging_compiler),
         TEST(test_objects_only),
+        cmocka_unit_test_setup_teardown(test_named, make_folder, drop_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
