@@ -125,6 +125,53 @@ static collage_status make_calls(collage_kernel *kernel, const struct recipe *re
     return status;
 }
 
+/* How many partitions read or write the memory of a tensor. */
+static size_t count_users(const struct partitions *partitions, size_t root)
+{
+    size_t users = 0;
+    for (size_t p = 0; p < partitions->count; p++) {
+        const struct partition *partition = &partitions->items[p];
+        for (size_t k = 0; k < partition->input_count + partition->output_count; k++)
+            users += partitions_root(partitions, partition->ports[k].id) == root;
+    }
+    return users;
+}
+
+/* A result that the library can write over an operand: where one is the caller's and so is the
+ * other, both lie alike, and nobody else touches them. */
+static void note_inplace(collage_kernel *kernel, size_t from, size_t to)
+{
+    const struct partitions *partitions = &kernel->partitions;
+    const dnnl_graph_logical_tensor_t *in = &partitions->tensors[from];
+    const dnnl_graph_logical_tensor_t *out = &partitions->tensors[to];
+    const struct port *source = &kernel->ports[from], *result = &kernel->ports[to];
+    size_t bytes = (size_t)in->ndims * sizeof in->dims[0];
+    if (kernel->info.inplace_count == 4 || source->source != SOURCE_INPUT ||
+        result->source != SOURCE_OUTPUT || in->ndims != out->ndims ||
+        memcmp(in->dims, out->dims, bytes) != 0 ||
+        memcmp(in->layout.strides, out->layout.strides, bytes) != 0 ||
+        count_users(partitions, partitions_root(partitions, from)) != 1 ||
+        count_users(partitions, partitions_root(partitions, to)) != 1)
+        return;
+    uint32_t *pair = &kernel->info.inplace[2 * kernel->info.inplace_count++];
+    pair[0] = result->index;
+    pair[1] = source->index;
+}
+
+static void note_all_inplace(collage_kernel *kernel)
+{
+    const struct library *library = &kernel->backend->library;
+    for (size_t p = 0; p < kernel->partitions.count; p++) {
+        const dnnl_graph_inplace_pair_t *pairs = NULL;
+        size_t count = 0;
+        if (library->graph_compiled_partition_get_inplace_ports(
+                kernel->partitions.items[p].compiled, &count, &pairs) != dnnl_success)
+            continue;
+        for (size_t k = 0; k < count; k++)
+            note_inplace(kernel, pairs[k].input_id, pairs[k].output_id);
+    }
+}
+
 static void describe(collage_kernel *kernel, const struct recipe *recipe)
 {
     size_t operations = 0;
@@ -161,6 +208,7 @@ static collage_status compile(collage_kernel *kernel, const collage_compile_requ
     if (library->stream_create(&kernel->stream, kernel->backend->engine,
                                dnnl_stream_default_flags) != dnnl_success)
         return fail(message, COLLAGE_ERROR_BACKEND, "oneDNN cannot make a stream");
+    note_all_inplace(kernel);
     describe(kernel, recipe);
     kernel->numbers = recipe->numbers;
     recipe->numbers = NULL;

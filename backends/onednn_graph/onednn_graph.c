@@ -4,10 +4,27 @@
  * its graph, the library cuts it into partitions with fused kernels, and these run in turn.
  */
 #include "kernel.h"
+#include "layouts.h"
 #include "pool.h"
 #include "recipe.h"
 
 #include <stdlib.h>
+
+#define ELEMENTWISE                                                                                \
+    "(Relu|LeakyRelu|Elu|Sigmoid|Tanh|Abs|Sqrt|Exp|Log|Mish|Softplus|HardSigmoid|HardSwish|Swish|" \
+    "Round|Clip|Gelu|Add|Sub|Mul|Div|Min|Max|PRelu)"
+
+/* What the library fuses, for searches without regions. */
+static const char pattern_text[] =
+    "collage_patterns 1\n"
+    "chain convolution \"Conv " ELEMENTWISE "*4\"\n"
+    "chain deconvolution \"ConvTranspose " ELEMENTWISE "*4\"\n"
+    "chain matmul \"MatMul " ELEMENTWISE "*4\"\n"
+    "chain gemm \"Gemm " ELEMENTWISE "*4\"\n"
+    "chain elementwise \"" ELEMENTWISE " " ELEMENTWISE "*3\"\n"
+    "chain pooling \"(MaxPool|AveragePool) " ELEMENTWISE "*2\"\n"
+    "chain reduction \"(ReduceMean|ReduceSum|ReduceMax|ReduceMin) " ELEMENTWISE "*2\"\n"
+    "chain attention \"MatMul (Mul|Div)*1 Add*1 Softmax MatMul Transpose*1 Reshape*1\"\n";
 
 /* GOMP_SPINCOUNT: its idle threads must not steal the cores of the next library. */
 static const char *const environment[] = { "GOMP_SPINCOUNT=2000", "OMP_NUM_THREADS={threads}",
@@ -21,6 +38,13 @@ static bool supports(const collage_subgraph *subgraph, const collage_target *tar
     bool fine = recipe_translate(&recipe, subgraph, why);
     recipe_release(&recipe);
     return fine;
+}
+
+static bool variant(const collage_subgraph *subgraph, const collage_target *target, size_t index,
+                    collage_variant *out)
+{
+    (void)target;
+    return layouts_variant(subgraph, index, out);
 }
 
 static void close_backend(collage_backend *backend)
@@ -89,6 +113,7 @@ static const collage_backend_api api = {
     .environment = environment,
     .thread_flags = COLLAGE_THREADS_OBEYED | COLLAGE_THREADS_QUIET | COLLAGE_THREADS_CONCURRENT,
     .supports = supports,
+    .variant = variant,
     .open = open_backend,
     .close = close_backend,
     .version = version,
@@ -96,6 +121,7 @@ static const collage_backend_api api = {
     .kernel_info = kernel_describe,
     .run = kernel_run,
     .kernel_destroy = kernel_destroy,
+    .pattern_text = pattern_text,
 };
 
 COLLAGE_BACKEND_EXPORT const collage_backend_api *collage_backend_entry(uint32_t host_major);
