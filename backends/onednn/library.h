@@ -7,6 +7,8 @@
 #ifndef ONEDNN_LIBRARY_H
 #define ONEDNN_LIBRARY_H
 
+#include "../onednn_library.h"
+
 #include <collage/backend.h>
 #include <oneapi/dnnl/dnnl.h>
 
@@ -63,17 +65,13 @@
     X(lstm_forward_primitive_desc_create)
 
 struct library {
-    void *handle; /* of dlopen; never closed: its threads outlive any use of it */
-    char version_text[32];
+    struct onednn_library common;
 #define FIELD(name) __typeof__(dnnl_##name) *name;
     LIBRARY_FUNCTIONS(FIELD)
 #undef FIELD
-    /* Of the OpenMP runtime that oneDNN uses; NULL if it uses none. */
-    void (*omp_set_num_threads)(int count);
-    int (*omp_get_max_threads)(void);
 };
 
-/* Loads $COLLAGE_ONEDNN_LIBRARY, else the one that the build found, else the system's. */
+/* Finds and loads oneDNN (onednn_library.h). */
 collage_status library_load(struct library *library, collage_message *message);
 
 /* Makes the calling thread's parallel regions use exactly that many threads. */

@@ -126,7 +126,7 @@ static collage_status open_backend(const collage_host *host, const collage_targe
 
 static const char *version(const collage_backend *backend)
 {
-    return backend->library.version_text;
+    return backend->library.common.version_text;
 }
 
 static const collage_backend_api api = {
