@@ -45,7 +45,7 @@ static void add_indices(struct source *out, const uint32_t *indices, uint32_t co
     source_add_text(out, "[");
     for (uint32_t k = 0; k < count; k++)
         source_add(out, "%s%lld", k ? "," : "",
-                   indices[k] == COLLAGE_NO_VALUE ? -1ll : (long long)indices[k]);
+                   indices[k] == COLLAGE_NO_VALUE ? -1LL : (long long)indices[k]);
     source_add_text(out, "]");
 }
 
