@@ -23,7 +23,8 @@
 
 static const collage_pattern patterns[] = {
     { "convolution", "Conv " ACTIVATION "*4" },
-    { "separable convolution", "Relu*1 Conv " ACTIVATION "*2 Conv " ACTIVATION "*3" },
+    { "separable convolution", "Conv " ACTIVATION "*2 Conv " ACTIVATION "*3" },
+    { "separable convolution of Relu", "Relu Conv " ACTIVATION "*2 Conv " ACTIVATION "*3" },
     { "transposed convolution", "ConvTranspose " ACTIVATION "*4" },
     { "elementwise", ELEMENTWISE " " ELEMENTWISE "*7" },
     { "attention",
