@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gives candidates their costs. The order matters: the whole graph on each graph-level backend
- * first, then op-level kernels of one operator (they make placements possible), then those of
- * several, the most promising first (singles.h), then regions, the largest first, then
+ * first, then op-level kernels of one operator (they make placements possible; those that move most
+ * in all the places where they stand first), then those of several, the most promising first
+ * (singles.h), then regions, the largest first, then
  * single operators. Regions and operators come in waves; before each, what is known by then says
  * which of them are worth it (worth.h). The reference is slow and always possible: it is measured
  * only for operators that nothing else takes.
@@ -30,9 +31,9 @@ struct job {
     candidate_id id;
     enum rank rank;
     uint32_t size;
-    /* Of RANK_FUSED: whether its kernel is good without the fusion, and what the operators take one
-     * by one. */
-    enum lag lag;
+    enum lag lag; /* of RANK_FUSED: whether its kernel is good without the fusion */
+    /* What one measurement says something of: of RANK_FUSED what the operators take one by one, of
+     * RANK_KERNEL the bytes of its tensors; times the places in the network with this key. */
     double price;
 };
 
@@ -132,26 +133,82 @@ static bool reference_is_needed(const struct optimizer *optimizer, node_id node)
     return !node_is_covered(optimizer, node, op_level);
 }
 
-/* What fused kernels would replace, and which of them cannot win, by what single operators cost. */
+static int compare_keys(const void *left, const void *right)
+{
+    const struct candidate *a = *(const struct candidate *const *)left;
+    const struct candidate *b = *(const struct candidate *const *)right;
+    if (a->key.high != b->key.high)
+        return a->key.high < b->key.high ? -1 : 1;
+    if (a->key.low != b->key.low)
+        return a->key.low < b->key.low ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* How many candidates have the same key, candidate by candidate; NULL: out of memory. */
+static uint32_t *count_places(const struct candidate_set *set)
+{
+    const struct candidate **sorted = memory_alloc((set->count + 1) * sizeof *sorted);
+    uint32_t *places = memory_alloc((set->count + 1) * sizeof *places);
+    if (!sorted || !places) {
+        memory_free(sorted);
+        memory_free(places);
+        return NULL;
+    }
+    for (size_t c = 0; c < set->count; c++)
+        sorted[c] = &set->items[c];
+    qsort(sorted, set->count, sizeof *sorted, compare_keys);
+    for (size_t begin = 0, end; begin < set->count; begin = end) {
+        for (end = begin + 1; end < set->count && hash_equal(sorted[begin]->key, sorted[end]->key);)
+            end++;
+        for (size_t k = begin; k < end; k++)
+            places[sorted[k] - set->items] = (uint32_t)(end - begin);
+    }
+    memory_free(sorted);
+    return places;
+}
+
+static double moved_bytes(const struct graph *graph, node_id node)
+{
+    const collage_node *base = &graph->nodes[node].base;
+    double bytes = 0;
+    for (uint32_t k = 0; k < base->input_count; k++)
+        if (base->inputs[k] != GRAPH_NONE)
+            bytes += (double)tensor_bytes(&graph->values[base->inputs[k]].tensor);
+    for (uint32_t k = 0; k < base->output_count; k++)
+        if (base->outputs[k] != GRAPH_NONE)
+            bytes += (double)tensor_bytes(&graph->values[base->outputs[k]].tensor);
+    return bytes;
+}
+
+/* What measuring kernels promises, and which fused ones cannot win, by what single operators cost.
+ */
 static collage_status price_jobs(const struct optimizer *optimizer, struct job *jobs, size_t count,
                                  struct error *error)
 {
-    struct singles singles;
-    size_t fused = 0;
+    const struct candidate_set *set = optimizer->set;
+    struct singles singles = { 0 };
+    size_t kernels = 0;
     for (size_t k = 0; k < count; k++)
-        fused += jobs[k].rank == RANK_FUSED;
-    if (fused == 0)
+        kernels += jobs[k].rank == RANK_FUSED || jobs[k].rank == RANK_KERNEL;
+    if (kernels == 0)
         return COLLAGE_OK;
-    if (!singles_create(optimizer->set, &singles))
+    uint32_t *places = count_places(set);
+    if (!places || !singles_create(set, &singles)) {
+        memory_free(places);
         return error_memory(error);
+    }
     for (size_t k = 0; k < count; k++) {
-        const struct candidate *candidate = &optimizer->set->items[jobs[k].id];
-        if (jobs[k].rank != RANK_FUSED)
-            continue;
-        jobs[k].price = singles_price(&singles, &candidate->region);
-        jobs[k].lag = singles_lag(&singles, candidate);
+        const struct candidate *candidate = &set->items[jobs[k].id];
+        if (jobs[k].rank == RANK_KERNEL)
+            jobs[k].price = moved_bytes(set->graph, candidate->region.nodes[0]);
+        if (jobs[k].rank == RANK_FUSED) {
+            jobs[k].price = singles_price(&singles, &candidate->region);
+            jobs[k].lag = singles_lag(&singles, candidate);
+        }
+        jobs[k].price *= places[jobs[k].id];
     }
     singles_free(&singles);
+    memory_free(places);
     return COLLAGE_OK;
 }
 

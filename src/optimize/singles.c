@@ -41,7 +41,7 @@ bool singles_create(const struct candidate_set *set, struct singles *out)
     }
     for (candidate_id id = 0; id < set->count; id++) {
         const struct candidate *candidate = &set->items[id];
-        if (!is_single(candidate) || cost_of(candidate) == HUGE_VAL)
+        if (!is_single(candidate))
             continue;
         node_id node = candidate->region.nodes[0];
         out->least[node] = fmin(out->least[node], cost_of(candidate));
@@ -68,9 +68,23 @@ double singles_price(const struct singles *singles, const struct region *region)
     return price;
 }
 
-enum lag singles_lag(const struct singles *singles, const struct candidate *candidate)
+/* The least of this backend and variant for the node; *has: it takes the node, measured or not. */
+static double own_cost(const struct singles *singles, const struct candidate *candidate,
+                       node_id node, bool *has)
 {
     const struct candidate_set *set = singles->set;
+    double own = HUGE_VAL; /* with several layouts of one variant, the fastest */
+    for (candidate_id id = singles->first[node]; id != none; id = singles->next[id])
+        if (set->items[id].backend == candidate->backend &&
+            strcmp(set->items[id].variant, candidate->variant) == 0) {
+            own = fmin(own, cost_of(&set->items[id]));
+            *has = true;
+        }
+    return own;
+}
+
+enum lag singles_lag(const struct singles *singles, const struct candidate *candidate)
+{
     node_id costliest = candidate->region.nodes[0];
     for (uint32_t n = 0; n < candidate->region.node_count; n++) {
         node_id node = candidate->region.nodes[n];
@@ -79,11 +93,12 @@ enum lag singles_lag(const struct singles *singles, const struct candidate *cand
         if (singles->least[node] > singles->least[costliest])
             costliest = node;
     }
-    double own = HUGE_VAL; /* with several layouts of one variant, the fastest */
-    for (candidate_id id = singles->first[costliest]; id != none; id = singles->next[id])
-        if (set->items[id].backend == candidate->backend &&
-            strcmp(set->items[id].variant, candidate->variant) == 0)
-            own = fmin(own, cost_of(&set->items[id]));
+    bool alone = false;
+    for (uint32_t n = 0; n < candidate->region.node_count && !alone; n++)
+        (void)own_cost(singles, candidate, candidate->region.nodes[n], &alone);
+    if (!alone)
+        return LAG_NONE;
+    const double own = own_cost(singles, candidate, costliest, &alone);
     const double least = singles->least[costliest];
     if (own == HUGE_VAL)
         return LAG_SOME;

@@ -11,9 +11,9 @@
 /* Made of the costs that are measured by then; owned by the caller: singles_free. */
 struct singles {
     const struct candidate_set *set;
-    double *least; /* node by node: of its kernels, in ns; HUGE_VAL: none is measured */
-    candidate_id
-        *first; /* node by node, and candidate by candidate: the node's kernels, as lists */
+    double *least;       /* node by node: of its kernels, in ns; HUGE_VAL: none is measured */
+    candidate_id *first; /* node by node, and candidate by candidate: the node's kernels, as lists,
+                            also those that are not measured */
     candidate_id *next;
 };
 
@@ -27,7 +27,8 @@ double singles_price(const struct singles *singles, const struct region *region)
 /*
  * How promising it is to fuse with this variant of this backend: by how much it is, by itself,
  * behind the fastest kernel of the costliest of the operators. LAG_HOPELESS: so far that fusing
- * cannot make up for it; LAG_SOME also if it is not known.
+ * cannot make up for it; LAG_SOME also if it is not known. A variant that none of the operators has
+ * by itself is made for them together: LAG_NONE.
  */
 enum lag { LAG_NONE, LAG_SOME, LAG_MUCH, LAG_HOPELESS };
 enum lag singles_lag(const struct singles *singles, const struct candidate *candidate);

@@ -20,6 +20,34 @@ static depthwise_function *choose_row(const struct separable *separable)
                            : depthwise_choose_0(&separable->depthwise);
 }
 
+/* Half a vector, for the last block of channels: where the lanes of a vector are made by two units,
+ * half of them takes half of the time. */
+#if LANES == 16
+typedef float half __attribute__((vector_size(32), may_alias));
+
+INLINE half half_of(vec v)
+{
+    return (half)_mm512_castps512_ps256((__m512)v);
+}
+
+INLINE vec half_widen(half h)
+{
+    return (vec)_mm512_zextps256_ps512((__m256)h);
+}
+#else
+typedef vec half; /* never used */
+
+INLINE half half_of(vec v)
+{
+    return v;
+}
+
+INLINE vec half_widen(half h)
+{
+    return h;
+}
+#endif
+
 /* Some pixels times the weights of up to V_MAX blocks. */
 struct product {
     const float *from; /* the first pixel of the first block of channels */
@@ -31,40 +59,53 @@ struct product {
     bool clamp;
 };
 
-/* R: pixels, V: blocks; constant. */
-INLINE void multiply(const struct product *product, const int R, const int V)
+INLINE void put(const struct product *product, int v, int r, vec sum)
 {
+    vec_store(product->to + v * product->to_plane + r * LANES,
+              product->clamp ? window_clamp(sum, product->low, product->high) : sum);
+}
+
+/* R: pixels, V: blocks, the last of which is half if `part`; constant. */
+INLINE void multiply(const struct product *product, const int R, const int V, const bool part)
+{
+    const int whole = part ? V - 1 : V;
     vec sums[R_MAX][V_MAX];
+    half parts[R_MAX];
     const float *from = product->from, *weights = product->weights;
     UNROLL
     for (int r = 0; r < R; r++) {
         UNROLL
-        for (int v = 0; v < V; v++)
+        for (int v = 0; v < whole; v++)
             sums[r][v] = product->bias[v];
+        if (part)
+            parts[r] = half_of(product->bias[V - 1]);
     }
     for (int64_t left = product->channels; left > 0; left -= LANES, from += product->from_plane) {
         int64_t lanes = left < LANES ? left : LANES;
         for (int64_t c = 0; c < lanes; c++, weights += V * LANES) {
             vec taps[V_MAX];
             UNROLL
-            for (int v = 0; v < V; v++)
+            for (int v = 0; v < whole; v++)
                 taps[v] = vec_load(weights + v * LANES);
+            half tap = half_of(part ? vec_load(weights + whole * LANES) : vec_set(0.0f));
             UNROLL
             for (int r = 0; r < R; r++) {
                 vec pixel = vec_set(from[r * LANES + c]);
                 UNROLL
-                for (int v = 0; v < V; v++)
+                for (int v = 0; v < whole; v++)
                     sums[r][v] += pixel * taps[v];
+                if (part)
+                    parts[r] += half_of(pixel) * tap;
             }
         }
     }
     UNROLL
-    for (int v = 0; v < V; v++) {
+    for (int r = 0; r < R; r++) {
         UNROLL
-        for (int r = 0; r < R; r++)
-            vec_store(product->to + v * product->to_plane + r * LANES,
-                      product->clamp ? window_clamp(sums[r][v], product->low, product->high)
-                                     : sums[r][v]);
+        for (int v = 0; v < whole; v++)
+            put(product, v, r, sums[r][v]);
+        if (part)
+            put(product, whole, r, half_widen(parts[r]));
     }
 }
 
@@ -73,41 +114,67 @@ typedef void multiply_function(const struct product *product);
 #define MULTIPLY(R)                                                                                \
     static void multiply_##R##_1(const struct product *product)                                    \
     {                                                                                              \
-        multiply(product, R, 1);                                                                   \
+        multiply(product, R, 1, false);                                                            \
     }                                                                                              \
     static void multiply_##R##_2(const struct product *product)                                    \
     {                                                                                              \
-        multiply(product, R, 2);                                                                   \
+        multiply(product, R, 2, false);                                                            \
     }
-#define FUNCTIONS(R)                                                                               \
+#define MULTIPLY_PART(R)                                                                           \
+    MULTIPLY(R)                                                                                    \
+    static void multiply_##R##_1_part(const struct product *product)                               \
     {                                                                                              \
-        multiply_##R##_1, multiply_##R##_2                                                         \
+        multiply(product, R, 1, true);                                                             \
+    }                                                                                              \
+    static void multiply_##R##_2_part(const struct product *product)                               \
+    {                                                                                              \
+        multiply(product, R, 2, true);                                                             \
     }
 
+#if LANES == 16
+#define FUNCTIONS(R)                                                                               \
+    {                                                                                              \
+        { multiply_##R##_1, multiply_##R##_2 },                                                    \
+        {                                                                                          \
+            multiply_##R##_1_part, multiply_##R##_2_part                                           \
+        }                                                                                          \
+    }
+MULTIPLY_PART(1)
+MULTIPLY_PART(2)
+MULTIPLY_PART(3)
+MULTIPLY_PART(4)
+MULTIPLY_PART(5)
+MULTIPLY_PART(6)
+MULTIPLY_PART(7)
+MULTIPLY_PART(8)
+MULTIPLY_PART(9)
+MULTIPLY_PART(10)
+MULTIPLY_PART(11)
+MULTIPLY_PART(12)
+MULTIPLY_PART(13)
+MULTIPLY_PART(14)
+static multiply_function *const functions[R_MAX][2][V_MAX] = {
+    FUNCTIONS(1),  FUNCTIONS(2),  FUNCTIONS(3),  FUNCTIONS(4),  FUNCTIONS(5),
+    FUNCTIONS(6),  FUNCTIONS(7),  FUNCTIONS(8),  FUNCTIONS(9),  FUNCTIONS(10),
+    FUNCTIONS(11), FUNCTIONS(12), FUNCTIONS(13), FUNCTIONS(14),
+};
+#else
+#define FUNCTIONS(R)                                                                               \
+    {                                                                                              \
+        {                                                                                          \
+            multiply_##R##_1, multiply_##R##_2                                                     \
+        }                                                                                          \
+    }
 MULTIPLY(1)
 MULTIPLY(2)
 MULTIPLY(3)
 MULTIPLY(4)
 MULTIPLY(5)
 MULTIPLY(6)
-#if LANES == 16
-MULTIPLY(7)
-MULTIPLY(8)
-MULTIPLY(9)
-MULTIPLY(10)
-MULTIPLY(11)
-MULTIPLY(12)
-MULTIPLY(13)
-MULTIPLY(14)
+static multiply_function *const functions[R_MAX][1][V_MAX] = { FUNCTIONS(1), FUNCTIONS(2),
+                                                               FUNCTIONS(3), FUNCTIONS(4),
+                                                               FUNCTIONS(5), FUNCTIONS(6) };
 #endif
-
-static multiply_function *const functions[R_MAX][V_MAX] = {
-    FUNCTIONS(1),  FUNCTIONS(2),  FUNCTIONS(3), FUNCTIONS(4),  FUNCTIONS(5),  FUNCTIONS(6),
-#if LANES == 16
-    FUNCTIONS(7),  FUNCTIONS(8),  FUNCTIONS(9), FUNCTIONS(10), FUNCTIONS(11), FUNCTIONS(12),
-    FUNCTIONS(13), FUNCTIONS(14),
-#endif
-};
 
 /* Some pixels of an image, of which there are depthwise results. */
 struct pixels {
@@ -136,7 +203,9 @@ static void make_piece(const struct separable *separable, const struct pixels *p
                                .clamp = plan->clamp };
     for (int64_t v = 0; v < vectors; v++)
         product.bias[v] = window_bias(plan, first + v);
-    functions[end - begin - 1][vectors - 1](&product);
+    const int64_t valid = plan->window.channels_out - (first + vectors - 1) * LANES;
+    const bool part = LANES == 16 && valid <= LANES / 2;
+    functions[end - begin - 1][part][vectors - 1](&product);
     for (int64_t v = 0; v < vectors; v++, offset += plane)
         window_end_pixels(plan, to + offset, end - begin, first + v, offset, inputs);
 }
