@@ -43,9 +43,15 @@ struct any {
 /* Whose parallel loops these are: a kernel runs in one thread at a time. */
 static _Thread_local const collage_kernel *running;
 
+/* Tasks for each thread. Who comes late, because waking took long, finds fewer left: with one task
+ * each, all would wait for it, fall asleep, and be late themselves the next time. */
+enum { TASKS = 8 };
+
 struct launch {
     task_body *body;
     void *data;
+    int32_t tasks;
+    atomic_llong next;
     atomic_int failed;
 };
 
@@ -55,23 +61,29 @@ struct group {
     int32_t tasks;
 };
 
-static void launch_one(void *context, int32_t thread, int32_t threads)
+static void launch_some(void *context, int32_t thread, int32_t threads)
 {
     struct launch *launch = context;
-    struct group group = { NULL, threads };
-    if (launch->body(thread, &group, launch->data) != 0)
-        atomic_store(&launch->failed, 1);
+    struct group group = { NULL, launch->tasks };
+    (void)thread;
+    (void)threads;
+    for (int64_t task; pool_next(&launch->next, launch->tasks, &task);) {
+        if (launch->body((int32_t)task, &group, launch->data) != 0)
+            atomic_store(&launch->failed, 1);
+    }
 }
 
 /* How many tasks there are is for us to say: a loop is cut into as many parts. */
 static int launch(task_body *body, void *data, int count)
 {
-    struct launch call = { body, data, 0 };
+    const int32_t threads = running ? running->threads : 1; /* 1: within a parallel loop */
+    struct launch call = { .body = body, .data = data };
     (void)count;
-    if (running)
-        pool_run(&running->backend->pool, running->threads, launch_one, &call);
+    call.tasks = threads > 1 ? threads * TASKS : 1;
+    if (threads > 1)
+        pool_run(&running->backend->pool, threads, launch_some, &call);
     else
-        launch_one(&call, 0, 1); /* within a parallel loop */
+        launch_some(&call, 0, 1);
     return atomic_load(&call.failed) ? -1 : 0;
 }
 

@@ -7,6 +7,7 @@ from tvm import te, tirx
 
 PARALLEL_ELEMENTS = 16384  # of a result: fewer are not worth waking a thread
 LANES = 64
+LOCAL_ELEMENTS = 4096  # of a row: so many lie on the stack
 
 
 def merged_axes(graph, shape):
@@ -150,6 +151,8 @@ def make_rows(graph, request):
         for name in reversed(names):
             for part in [name] if name == "power" else [name, name + "_row", name + "_lanes"]:
                 s.compute_at(s.get_sblock(part), row)
+        if "power" in names and size <= LOCAL_ELEMENTS:
+            s.set_scope(s.get_sblock("power"), 0, "local")
         if before:
             s.compute_at(s.get_sblock("x"), row)
         if threads > 1 and rows * size >= PARALLEL_ELEMENTS and rows > 1:

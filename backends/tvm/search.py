@@ -50,7 +50,7 @@ def read_record(key):
                     continue
                 try:
                     record = json.loads(line)
-                    if record["key"] == key and (best is None or float(record["ns"]) < float(best["ns"])):
+                    if record["key"] == key and (best is None or float(record["ns"]) <= float(best["ns"])):
                         best = record
                 except (ValueError, KeyError, TypeError):
                     continue
@@ -67,6 +67,10 @@ def write_record(record):
         file.write((json.dumps(record) + "\n").encode("ascii"))
 
 
+def make_tensors(shapes):
+    return [tvm.runtime.tensor(numpy.random.uniform(0.1, 1, shape).astype("float32")) for shape in shapes]
+
+
 class Search:
     """What is known of one kernel."""
 
@@ -75,7 +79,7 @@ class Search:
         self.key, self.target = key, target
         self.module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
         self.rounds, self.best_seconds, self.best = 0, float("inf"), None
-        self.tensors = [tvm.runtime.tensor(numpy.random.uniform(0.1, 1, shape).astype("float32")) for shape in shapes]
+        self.tensors = make_tensors(shapes)
         self.context = ms.TuneContext(
             mod=self.module, target=target, num_threads=threads, rand_state=1,
             # not those of the target: with AVX-512 they ask for instructions on integers
@@ -104,15 +108,20 @@ class Search:
             self.best, self.best_seconds, self.rounds = None, float("inf"), 0
 
     def measure(self, s):
+        return self.measure_module(s.mod, None)
+
+    def measure_module(self, module, shapes):
+        """Seconds, or None if it cannot be built or run. shapes: if they are not the search's."""
+        tensors = self.tensors if shapes is None else make_tensors(shapes)
         try:
-            built = tvm.compile(s.mod, target=self.target)
+            built = tvm.compile(module, target=self.target)
             timer = built.mod if hasattr(built, "mod") else built
             device = tvm.cpu()
-            first = timer.time_evaluator("main", device, number=1, repeat=1)(*self.tensors).results[0]
+            first = timer.time_evaluator("main", device, number=1, repeat=1)(*tensors).results[0]
             if first > SLOW_SECONDS or first > 3 * self.best_seconds:
                 return first
             repeat = max(3, min(20, int(0.02 / max(first, 1e-6))))
-            return float(numpy.median(timer.time_evaluator("main", device, number=1, repeat=repeat)(*self.tensors).results))
+            return float(numpy.median(timer.time_evaluator("main", device, number=1, repeat=repeat)(*tensors).results))
         except Exception:
             return None
 
@@ -120,6 +129,7 @@ class Search:
         ms = meta_schedule()
         end = time.monotonic() + seconds
         while time.monotonic() < end:
+            before = self.best_seconds
             candidates = self.context.generate_measure_candidates()
             if not candidates:
                 return
@@ -133,6 +143,12 @@ class Search:
                 if took and took < self.best_seconds:
                     self.best, self.best_seconds = candidate.sch, took
             self.context.notify_runner_results(candidates, results)
+            if self.best_seconds < before:
+                self.write_record()  # now: who is too slow is stopped
+
+    def write_record(self):
+        write_record({"key": self.key, "ns": self.best_seconds * 1e9, "rounds": self.rounds,
+                      "trace": json.dumps(plain(self.best.trace.as_json()))})
 
     def rounds_to(self, rounds, seconds):
         """At most one round is searched now: the host gives a candidate so much time."""
@@ -140,8 +156,7 @@ class Search:
             self.search(seconds)
             self.rounds += 1
             if self.best is not None:
-                write_record({"key": self.key, "ns": self.best_seconds * 1e9, "rounds": self.rounds,
-                              "trace": json.dumps(plain(self.best.trace.as_json()))})
+                self.write_record()
         if self.best is None:
             raise Refused("no program that MetaSchedule tried could be measured")
         return self.best.mod["main"]
