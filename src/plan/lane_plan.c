@@ -13,6 +13,8 @@ static collage_status copy_plan(const struct plan *plan, const struct graph *gra
     json_decref(json);
     for (uint32_t s = 0; s < plan->step_count && status == COLLAGE_OK; s++)
         (*out)->steps[s].given = plan->steps[s].given; /* said by evidence only */
+    if (status == COLLAGE_OK)
+        (*out)->needs_code = plan->needs_code; /* no file says it */
     return status;
 }
 

@@ -144,10 +144,12 @@ static void the_plan_is_as_scheduled(void **state)
     double step_ns[64], ns;
     setup(&b, 2, 10);
     find(&b, 100000, 120000, 2);
+    b.plan->needs_code = true;
     if (plan_with_lanes(b.plan, b.graph, 2, b.schedule.order, b.schedule.lane, b.kernels, &plan,
                         &error) != COLLAGE_OK)
         fail_msg("%s", error.text);
     assert_int_equal(plan->lanes, 2);
+    assert_true(plan->needs_code);
     assert_int_equal(plan->backend_count, 2);
     for (uint32_t s = 0; s < plan->step_count; s++) {
         const uint32_t was = b.schedule.order[s];
