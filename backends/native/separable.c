@@ -171,7 +171,7 @@ static int64_t choose_rows(const struct window *window, int64_t lanes)
 static int64_t choose_parallel(const struct window *window, int32_t threads)
 {
     int64_t rows = window->batch * window->height_out;
-    return threads > 1 && rows * window->width_out <= 64 * threads ? BY_CHANNELS : BY_ROWS;
+    return threads > 1 && rows * window->width_out <= 64 * (int64_t)threads ? BY_CHANNELS : BY_ROWS;
 }
 
 static void space(const collage_subgraph *subgraph, const collage_target *target,

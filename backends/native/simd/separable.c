@@ -203,8 +203,8 @@ static void make_piece(const struct separable *separable, const struct pixels *p
                                .clamp = plan->clamp };
     for (int64_t v = 0; v < vectors; v++)
         product.bias[v] = window_bias(plan, first + v);
-    const int64_t valid = plan->window.channels_out - (first + vectors - 1) * LANES;
-    const bool part = LANES == 16 && valid <= LANES / 2;
+    const bool part =
+        LANES == 16 && plan->window.channels_out - (first + vectors - 1) * LANES <= LANES / 2;
     functions[end - begin - 1][part][vectors - 1](&product);
     for (int64_t v = 0; v < vectors; v++, offset += plane)
         window_end_pixels(plan, to + offset, end - begin, first + v, offset, inputs);
