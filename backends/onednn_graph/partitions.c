@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "partitions.h"
 
+#include "fusions.h"
 #include "moves.h"
 
 #include <stdlib.h>
@@ -141,7 +142,15 @@ static bool is_read(const struct recipe *recipe, size_t tensor)
     return false;
 }
 
-/* An output of the sub-graph that is read inside, too, must not vanish in a fusion. */
+static bool is_output(const struct recipe *recipe, size_t tensor)
+{
+    for (uint32_t k = 0; k < recipe->graph->output_count; k++)
+        if (recipe->of_value[recipe->graph->outputs[k]] == tensor)
+            return true;
+    return false;
+}
+
+/* What is read inside, but must not vanish in a fusion: an output of the sub-graph, for one. */
 static collage_status mark_output(struct making *making, size_t tensor)
 {
     const struct library *library = making->library;
@@ -169,11 +178,9 @@ static collage_status build_graph(struct making *making, bool reduced)
     collage_status status = COLLAGE_OK;
     for (size_t k = 0; k < recipe->operation_count && status == COLLAGE_OK; k++)
         status = add_operation(making, k);
-    for (uint32_t k = 0; k < recipe->graph->output_count && status == COLLAGE_OK; k++) {
-        size_t tensor = recipe->of_value[recipe->graph->outputs[k]];
-        if (tensor != NO_TENSOR && is_read(recipe, tensor))
-            status = mark_output(making, tensor);
-    }
+    for (size_t id = 0; id < recipe->tensor_count && status == COLLAGE_OK; id++)
+        if (is_read(recipe, id) && (is_output(recipe, id) || fusions_end_at(recipe, id)))
+            status = mark_output(making, id);
     if (status != COLLAGE_OK)
         return status;
     result = library->graph_graph_finalize(making->graph);

@@ -78,6 +78,8 @@ static void test_fuses(void **state)
         { "x: 5x16; w = 16x8; s = [5,2,4]; y = MatMul(x, w); z = Reshape(y, s); "
           "u = Softmax(z)",
           "2 partitions of 2 operations" },
+        { "x: 1x2x8x8; s = (0.125); m: 1x1x1x8; y = Mul(x, s); z = Add(y, m)",
+          "2 partitions of 2 operations" }, /* fused it would run in plain loops */
     };
     const collage_backend_api *api = plugin();
     collage_backend *backend = NULL;
