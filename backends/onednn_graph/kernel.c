@@ -153,7 +153,7 @@ static void note_inplace(collage_kernel *kernel, size_t from, size_t to)
         count_users(partitions, partitions_root(partitions, from)) != 1 ||
         count_users(partitions, partitions_root(partitions, to)) != 1)
         return;
-    uint32_t *pair = &kernel->info.inplace[2 * kernel->info.inplace_count++];
+    uint32_t *pair = &kernel->info.inplace[(size_t)2 * kernel->info.inplace_count++];
     pair[0] = result->index;
     pair[1] = source->index;
 }
