@@ -29,7 +29,7 @@ json.dump(plan, open(sys.argv[2], "w"))
 END
 }
 
-for backend in reference onednn native onnxruntime openvino; do
+for backend in reference onednn onednn_graph native onnxruntime openvino; do
     available $backend || continue
     used=$backend
     [ $backend = native ] && used=native,onednn # that reorders for it
