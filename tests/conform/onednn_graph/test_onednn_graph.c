@@ -78,6 +78,13 @@ static void test_fuses(void **state)
         { "x: 5x16; w = 16x8; s = [5,2,4]; y = MatMul(x, w); z = Reshape(y, s); "
           "u = Softmax(z)",
           "2 partitions of 2 operations" },
+        { "q: 1x2x8x4; k: 1x2x4x8; v: 1x2x8x4; s = (0.125); m: 1x1x1x8; n = [1,8,8]; "
+          "y = MatMul(q, k); z = Mul(y, s); u = Add(z, m); p = Softmax(u); o = MatMul(p, v); "
+          "t = Transpose(o) perm=[0,2,1,3]; r = Reshape(t, n)",
+          "1 partition of 7 operations" },
+        { "q: 1x2x8x4; k: 1x2x4x8; v: 1x2x8x4; s = (0.125); m: 1x1x1x8; y = MatMul(q, k); "
+          "z = Mul(y, s); u = Add(z, m); p = Softmax(u); o = MatMul(p, v)",
+          "3 partitions of 5 operations" },
         { "x: 1x2x8x8; s = (0.125); m: 1x1x1x8; y = Mul(x, s); z = Add(y, m)",
           "2 partitions of 2 operations" }, /* fused it would run in plain loops */
     };
