@@ -79,7 +79,7 @@ const struct command command_explain = {
         "where it does, all candidates\nthat cover it with their costs, and what was refused "
         "or failed. The costs are the measured\nones that are kept; nothing is measured.\nWith "
         "--roofline: the kernels by kind, those first that a better kernel could gain most "
-        "from. What\nthe machine can do at best is measured once, and kept.",
+        "from. What\nthe machine can do at best is measured for that; the best ever is kept.",
     .operand_minimum = 1,
     .operand_maximum = 2,
     .options = options,

@@ -364,8 +364,9 @@ COLLAGE_API collage_status collage_explain(collage_context *context, const colla
 /* How far the plan is from what the machine could do: its kernels by kind (operators, backend,
  * variant), with count, time, operations, bytes, and the room to the least time by the machine's
  * peaks; the kind with the most room first. COLLAGE_FORMAT_TEXT or _JSON. Costs are those of
- * collage_explain. The peaks are measured once for each number of threads, a second or two, and
- * kept in the cache directory; COLLAGE_ERROR_MISMATCH if they are another machine's. Since 0.1. */
+ * collage_explain. The peaks are measured, the first time for two or three seconds for each number
+ * of threads, and the best ever are kept in the cache directory; COLLAGE_ERROR_MISMATCH if they are
+ * another machine's. Since 0.1. */
 COLLAGE_API collage_status collage_roofline(collage_context *context, const collage_model *model,
                                             const collage_plan *plan, collage_format format,
                                             collage_write_fn write, void *user);
@@ -419,8 +420,8 @@ COLLAGE_API collage_status collage_session_step(const collage_session *session, 
                                                 collage_step_profile *profile);
 
 /* Makes known what the machine can do at best on the session's threads, and so the bound_ns of its
- * steps: from the context's cost store, which keeps it, or by measuring, a second or two for each
- * number of threads. The context is the one that the session was made with. Since 0.1. */
+ * steps: the best that it ever measured, now (as collage_roofline) or before. The context is the
+ * one that the session was made with. Since 0.1. */
 COLLAGE_API collage_status collage_session_find_peaks(collage_context *context,
                                                       collage_session *session);
 

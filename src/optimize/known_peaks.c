@@ -7,7 +7,8 @@
 #include "cost/device.h"
 #include "plan/lanes.h"
 
-/* On a shared machine a whole round can be slow: what was best counts, for a long time. */
+/* On a shared machine whole rounds can be slow: what was best counts, and there is one more round
+ * each time that somebody asks. */
 enum { ROUNDS = 3, FACTS = 3 + PEAK_LEVELS };
 
 /* What is kept, in this order. */
@@ -56,20 +57,22 @@ static collage_status keep(const struct peaks_source *source, const struct peaks
     return status;
 }
 
-/* Each rate the best of some rounds. */
-static collage_status measure(int32_t threads, struct peaks *out, struct error *error)
+/* Each rate becomes the best of what it was and of some rounds. */
+static collage_status measure(int rounds, struct peaks *peaks, struct error *error)
 {
-    collage_status status = peaks_measure(threads, out, error);
-    for (int round = 1; round < ROUNDS && status == COLLAGE_OK; round++) {
+    collage_status status = COLLAGE_OK;
+    for (int round = 0; round < rounds && status == COLLAGE_OK; round++) {
         struct peaks again;
-        status = peaks_measure(threads, &again, error);
+        status = peaks_measure(peaks->threads, &again, error);
         if (status != COLLAGE_OK)
             break;
-        out->flop_per_ns = fmax(out->flop_per_ns, again.flop_per_ns);
+        peaks->flop_per_ns = fmax(peaks->flop_per_ns, again.flop_per_ns);
         for (int level = 0; level < PEAK_LEVELS; level++)
-            out->bytes_per_ns[level] = fmax(out->bytes_per_ns[level], again.bytes_per_ns[level]);
-        if (again.last_level_bytes > out->last_level_bytes)
-            out->last_level_bytes = again.last_level_bytes;
+            peaks->bytes_per_ns[level] =
+                fmax(peaks->bytes_per_ns[level], again.bytes_per_ns[level]);
+        peaks->level_2_bytes = again.level_2_bytes;
+        if (again.last_level_bytes > peaks->last_level_bytes)
+            peaks->last_level_bytes = again.last_level_bytes;
     }
     return status;
 }
@@ -91,16 +94,17 @@ collage_status known_peaks_find(const struct peaks_source *source, int32_t threa
     collage_status status = COLLAGE_OK;
     for (int k = 0; k < FACTS && found && status == COLLAGE_OK; k++)
         status = cost_store_get_fact(source->store, keys[k], &conditions, &found, &facts[k], error);
+    *out = (struct peaks){ .threads = threads };
     *known = status == COLLAGE_OK && found && are_rates(facts);
     if (*known)
         take_facts(facts, threads, out);
-    if (status != COLLAGE_OK || *known || !source->measure)
+    if (status != COLLAGE_OK || !source->measure)
         return status;
     bool here = false;
     status = is_here(source->device, &here, error);
     if (status != COLLAGE_OK || !here)
         return status;
-    status = measure(threads, out, error);
+    status = measure(*known ? 1 : ROUNDS, out, error);
     if (status == COLLAGE_OK)
         status = keep(source, out, error);
     *known = status == COLLAGE_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * known_peaks.h: the machine's peaks (measure/peaks.h), measured once and kept in the cost store as
- * facts of the machine.
+ * known_peaks.h: the machine's peaks (measure/peaks.h), the best that was ever measured, kept in
+ * the cost store as facts of the machine.
  */
 #ifndef COLLAGE_OPTIMIZE_KNOWN_PEAKS_H
 #define COLLAGE_OPTIMIZE_KNOWN_PEAKS_H
@@ -12,11 +12,13 @@
 struct peaks_source {
     struct cost_store *store;
     const char *device; /* the fingerprint of the machine whose peaks are asked for */
-    bool measure;       /* if they are not known, and it is this machine: one to two seconds for
-                           each number of threads */
+    bool measure;       /* if it is this machine: two to three seconds for each number of threads
+                           that they are not known for, less than one for others: what was measured
+                           in a disturbed moment does not stay */
 };
 
-/* On so many threads. *known: false if they are not known and were not measured. */
+/* On so many threads. *known: false if they are not known and were not measured; out is then of no
+ * meaning. */
 collage_status known_peaks_find(const struct peaks_source *source, int32_t threads,
                                 struct peaks *out, bool *known, struct error *error);
 
